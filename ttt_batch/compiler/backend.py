@@ -5,6 +5,7 @@
 
 import gc
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -252,6 +253,13 @@ def _emit_array_at(context: Any, builder: Any, signature: Any, arguments: Any) -
     return array._getvalue()
 
 
+def _emit_yield(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
+    if sys.platform != "win32":  # whose C library lacks it
+        kind = ir.FunctionType(ir.IntType(32), [])
+        builder.call(numba.core.cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
+    return context.get_dummy_value()
+
+
 def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
     kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
@@ -284,6 +292,7 @@ INSTRUCTIONS: dict[str, tuple[Any, ...]] = {
     "read_word": (_emit_read, _WORD, _GIVEN, _WORD),
     "write_word": (_emit_write, types.void, _GIVEN, _WORD, _WORD),
     "array_at": (_emit_array_at, _GIVEN, _GIVEN, _WORD),
+    "yield_processor": (_emit_yield, types.void),
     "prefetch_word": (_emit_prefetch, types.void, _GIVEN, _WORD),
 }
 """Functions of `bits` and `intrinsics`: an emitter, the type of the result, and those of the arguments.

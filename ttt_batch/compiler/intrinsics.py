@@ -12,6 +12,7 @@ the atomic instructions.
 import ctypes
 import math
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,12 @@ def write_word(words: Any, index: Any, word: Any) -> None:
     """Write a word (uint64), with release ordering for `read_word`.  words, index: as for `compare_and_swap`."""
     with _one_at_a_time:
         words[index] = word
+
+
+@instruction()
+def yield_processor() -> None:
+    """Let another thread run that has no processor; do nothing on Windows."""
+    time.sleep(0)
 
 
 @instruction()

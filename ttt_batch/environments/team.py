@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.builtin import KernelPlayer, Scripted
-from ttt_batch.compiler.intrinsics import LINE, array_at, claim, read_word, write_word, zeros
+from ttt_batch.compiler.intrinsics import LINE, array_at, claim, read_word, write_word, yield_processor, zeros
 from ttt_batch.compiler.jit import JIT_DISABLED, Int64, Uint64Array, entry_point, inlined, kernel
 from ttt_batch.core.resources import available_threads
 from ttt_batch.environments.kernels import (
@@ -52,6 +52,13 @@ PIECE = 2 * BLOCK
 
 PATIENCE = 1 if JIT_DISABLED else 2_000_000
 """Number of times that a helper looks for the next step before it sleeps; this takes a millisecond or more."""
+
+LOOKS = 1 << 8
+"""Number of looks, some microseconds, after which a thread that waits lets another one run.
+
+Beside a busy process two threads on two processors take 65,536 boards of 3x3 at 0.93 of the speed of one; without this
+they took them at 0.46, as the one that was waited for had no processor.
+"""
 
 SOON, LONG = 0.0005, 0.002
 """A helper that sleeps is woken for a job that follows the last call in SOON s, or if one alone took more than LONG s.
@@ -171,6 +178,7 @@ def share_step(
     while thread == CALLER or (looks < PATIENCE and read_word(words, np.uint64(LEAVE)) == 0):
         if read_word(words, here) == known:
             looks += 1
+            give_way(looks)
             continue
         known, looks = read_word(words, here), 0
         take_pieces(games, look, lines, player, words, thread)
@@ -200,8 +208,17 @@ def threads_of(words: Uint64Array) -> Int64:
 @inlined
 def wait_for(words: Uint64Array, place: Int64, pieces: Int64) -> None:
     """Wait until this many pieces have been checked, or have moved; threads that took them are at work."""
+    looks = 0
     while read_word(words, np.uint64(place)) < np.uint64(pieces):
-        pass
+        looks += 1
+        give_way(looks)
+
+
+@inlined
+def give_way(looks: Int64) -> None:
+    """Let another thread run after every `LOOKS` looks."""
+    if looks % LOOKS == 0:
+        yield_processor()
 
 
 @inlined
