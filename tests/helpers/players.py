@@ -11,15 +11,15 @@ import numpy as np
 
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.solution import SolvedResult
+from ttt_batch.runs.base import SolverAccess
 
 RESULTS = {FIRST_WINS: 1, DRAW: 0, SECOND_WINS: -1}
 
 
-class FakeAgent:
+class FakeAgent(SolverAccess):
     """Plays the first free cell, or the cells it is told; values are a tenth of the cell, one unseen."""
 
-    own_ties = sharpens = outside = enumerated = by_beads = False
-    gives = "value"
+    own_ties = enumerated = False
 
     def __init__(self, board: Board | None = None, choose: Callable[[Position], list[int]] | None = None) -> None:
         self.board = board or Board()
@@ -33,12 +33,6 @@ class FakeAgent:
 
     def move_values(self, position: Position) -> dict[int, float]:
         return {cell: math.nan if cell == 3 else (cell - 4) / 10 for cell in self.board.open_cells(position)}
-
-    def drawn_shares(self, position: Position) -> None:
-        return None
-
-    def sharp_cells(self, position: Position) -> list[int]:
-        raise NotImplementedError
 
     def true_moves(self, position: Position, limit: int = 0) -> dict[int, SolvedResult] | None:
         return None

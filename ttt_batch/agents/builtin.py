@@ -17,9 +17,9 @@ from ttt_batch.agents.base import Agent, Positions, Words, as_cells, batch_at, m
 from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, popcount
 from ttt_batch.compiler.jit import BoolArray, Float64Array, Int8Array, Int64, Int64Array, Uint64Array, generic, kernel
 from ttt_batch.core.errors import BoardError
-from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, Ties, check_ties, choose
+from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, Ties, choose
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
-from ttt_batch.evaluation.ties import check_sharp, keep_soonest
+from ttt_batch.evaluation.ties import keep_soonest
 from ttt_batch.games.bitboards import Lines, LineView, make_lines, make_places, marks_of, open_cells, view_of
 from ttt_batch.games.board import Board, Position, cells_in
 from ttt_batch.games.graph import Graph, Growth, edges_of, mover_of, n_unfinished
@@ -199,8 +199,7 @@ def table_player(run: AnyRun, ties: Ties = "any") -> KernelPlayer:
     For networks ties make no difference, because they always take wins in one.  Raises UsageError for `sharp` with
     them, and BoardError for `sharp` on a growing board.
     """
-    if (ties := check_ties(ties)) == "sharp":
-        check_sharp(run)
+    ties = run.checked_ties(ties)
     if not isinstance(run, Run):
         return run.agent
     if run.grown is None:

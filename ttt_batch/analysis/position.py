@@ -26,8 +26,7 @@ from ttt_batch.analysis.matches import GameBlock, play_ply
 from ttt_batch.compiler.numerics import stream_key
 from ttt_batch.core.errors import GamesError
 from ttt_batch.core.results import Printable
-from ttt_batch.core.text import RESULTS, SEATS, Ties, check_ties
-from ttt_batch.evaluation.ties import best_cells, check_sharp
+from ttt_batch.core.text import RESULTS, SEATS, Ties
 from ttt_batch.games.bitboards import make_lines
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, SECOND, SECOND_WINS, UNFINISHED, Board, Game, Position
 from ttt_batch.games.game_files import Labelled, read_positions
@@ -318,14 +317,12 @@ def describe_position(
     Raises BoardError for a position that no game reaches, UsageError for unknown ties, and either of them if `sharp`
     does not apply.  The run does not change.
     """
-    board, marks, ties = run.board, read_position(position, run.board), check_ties(ties)
+    board, marks, ties = run.board, read_position(position, run.board), run.checked_ties(ties)
     outcome, mover = board.outcome(marks), (board.cells - marks.count(EMPTY)) % 2
     value, truth = run.value(marks) + 0.0, run.truth(marks)  # 0 instead of -0
     chosen = run.candidates(marks) if outcome == UNFINISHED else []
-    if ties == "sharp" and not run.outside:
-        check_sharp(run)
     resigns = chosen == [board.resignation]
-    chosen = best_cells(run, marks, chosen, ties) if chosen and not resigns else []
+    chosen = run.best_cells(marks, chosen, ties) if chosen and not resigns else []
     moves = _moves(run, marks, mover, chosen, truth) if outcome == UNFINISHED else ()
     truths = [move.truth for move in moves if move.truth is not None]
     return PositionReport(

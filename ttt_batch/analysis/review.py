@@ -19,8 +19,7 @@ from typing import NamedTuple, TypedDict
 
 from ttt_batch.agents.adapter import AgentProxy, PlayingAgent
 from ttt_batch.compiler.numerics import softmax_probabilities
-from ttt_batch.core.text import Number, Ties, check_ties, parse_share
-from ttt_batch.evaluation.ties import SolvedAgent, best_cells, check_sharp
+from ttt_batch.core.text import Number, Ties, parse_share
 from ttt_batch.games.board import EMPTY, MARKS, UNFINISHED, Board, Game, Position, cells_in
 from ttt_batch.games.gravity_solver import LIMIT, QUICK_LIMIT
 from ttt_batch.games.solution import QUICKEST, WORDS, Prospect
@@ -66,9 +65,7 @@ class HandicappedAgent(AgentProxy):
         self.level = parse_share("level", level, "1 plays its best, 0 draws every move by softmax")
         self.epsilon = parse_share("epsilon", epsilon, "it is the share of random moves")
         super().__init__(agent)
-        self._ties, self._rng = check_ties(ties), rng or random.Random()
-        if self._ties == "sharp" and not agent.outside:
-            check_sharp(agent)
+        self._ties, self._rng = agent.checked_ties(ties), rng or random.Random()
 
     def candidates(self, position: Position) -> list[int]:
         """Return the cells to pick among for one move: those of its rule, or the one that this call has sampled."""
@@ -83,8 +80,7 @@ class HandicappedAgent(AgentProxy):
         if (drawn := self._agent.drawn_shares(position)) is not None:
             certain = self._agent.outside and len(drawn) == 1
             return list(drawn) if certain else self._rng.choices(list(drawn), list(drawn.values()))
-        cells = self._agent.candidates(position)
-        return best_cells(self._agent, position, cells, self._ties)
+        return self._agent.best_cells(position, self._agent.candidates(position), self._ties)
 
 
 def result_range(agent: PlayingAgent, position: Position) -> float:
@@ -113,7 +109,7 @@ class Mistake(NamedTuple):
     better: tuple[tuple[int, Prospect], ...]
 
 
-def move_results(knowing: SolvedAgent, position: Position, limit: int = LIMIT) -> dict[int, Prospect] | None:
+def move_results(knowing: PlayingAgent, position: Position, limit: int = LIMIT) -> dict[int, Prospect] | None:
     """Return the mover's result of best play after each free cell, with plies from now on; None if unknown.
 
     Empty for a final position.  limit: as for `true_moves`.  Raises BoardError for a position that no game reaches.
@@ -125,7 +121,7 @@ def move_results(knowing: SolvedAgent, position: Position, limit: int = LIMIT) -
     return {cell: truth.a_ply_earlier.seen_by(player) for cell, truth in sorted(truths.items())}
 
 
-def known_from(knowing: SolvedAgent, game: Game) -> int:
+def known_from(knowing: PlayingAgent, game: Game) -> int:
     """Return the ply from which on the exact results of all moves of a game are known; the number of plies if none."""
     ply = len(game.moves)
     while ply > 0 and _results_before(knowing, game, ply - 1) is not None:
@@ -133,14 +129,14 @@ def known_from(knowing: SolvedAgent, game: Game) -> int:
     return ply
 
 
-def _results_before(knowing: SolvedAgent, game: Game, ply: int) -> dict[int, Prospect] | None:
+def _results_before(knowing: PlayingAgent, game: Game, ply: int) -> dict[int, Prospect] | None:
     """Return `move_results` of the position after `ply` moves, with plies only where they are found quickly."""
     position = Game(game.board, game.moves[:ply]).position
     found = move_results(knowing, position, QUICK_LIMIT)
     return move_results(knowing, position) if found is None else found
 
 
-def review(knowing: SolvedAgent, game: Game) -> list[Mistake] | None:
+def review(knowing: PlayingAgent, game: Game) -> list[Mistake] | None:
     """Return the mistakes of a game, finished or not, in order; None if no exact results are known.
 
     Moves before `known_from` are left out.  A move to an occupied cell loses at once.

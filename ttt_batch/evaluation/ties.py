@@ -22,20 +22,14 @@ then on, too.  The moves that remain are some of those that the agent's rule may
 with all of them still is.  Equal ones are left to `ties.soonest_edges`.
 """
 
-from collections.abc import Mapping
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.compiler.jit import BoolArray, Int8Array, Int64, inlined
-from ttt_batch.core.errors import UsageError, flag
+from ttt_batch.core.errors import flag
 from ttt_batch.core.text import Ties
-from ttt_batch.games.board import EMPTY, FIRST, Board, Position
-from ttt_batch.games.enumeration import too_large
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
-from ttt_batch.games.gravity_solver import LIMIT
-from ttt_batch.games.solution import QUICKEST, SolvedResult, ends_alone
+from ttt_batch.games.solution import QUICKEST, ends_alone
 from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, policy_among
 
 _MEANING: dict[Ties, str] = {
@@ -48,63 +42,6 @@ _MEANING: dict[Ties, str] = {
 def meaning(ties: Ties) -> str:
     """Describe a tie rule, in a text that fits on a line of 80 columns after `ties:`."""
     return f"{_MEANING[ties]} ({flag('ties', ties)})"
-
-
-class SolvedAgent(Protocol):
-    """Protocol of an agent with exact results of its moves, such as a run.
-
-    own_ties: True for a player that breaks ties by its own rule, so that ties make no difference.
-    sharpens: True if it can play by ties `sharp`: a table on an enumerated board.
-    """
-
-    @property
-    def own_ties(self) -> bool:
-        """Return True if ties make no difference."""
-
-    @property
-    def sharpens(self) -> bool:
-        """Return True if it can play by ties `sharp`."""
-
-    @property
-    def board(self) -> Board:
-        """Return the board of the agent."""
-
-    @property
-    def enumerated(self) -> bool:
-        """Return True if the board is small enough for a list of all positions."""
-
-    def sharp_cells(self, position: Position) -> list[int]:
-        """Return the cells that it may pick with ties `sharp`, if it can play by them."""
-
-    def true_moves(self, position: Position, limit: int = LIMIT) -> Mapping[int, SolvedResult] | None:
-        """Return the result of best play after the move to each free cell; None if unknown.
-
-        limit: of positions to search, where the truth comes from a search.
-        """
-
-
-def check_sharp(player: SolvedAgent) -> None:
-    """Raise BoardError or UsageError, in one line with the remedy, if a player cannot play by ties `sharp`."""
-    if player.sharpens:
-        return
-    if player.own_ties:
-        raise UsageError(
-            f"{flag('ties', 'sharp')} is for tables of positions; networks take wins in one, and any of their best "
-            "moves: leave it out"
-        )
-    raise too_large(flag("ties", "sharp"), player.board, "give soonest or any")
-
-
-def default_ties(player: SolvedAgent) -> Ties:
-    """Return the ties of `play` and of a page: `sharp` if the player can, otherwise `soonest`."""
-    return "sharp" if player.sharpens else "soonest"
-
-
-def best_cells(player: SolvedAgent, position: Position, cells: list[int], ties: Ties) -> list[int]:
-    """Return those of `cells` that the tie rule `ties` keeps.  cells: all that the player's own rule may pick."""
-    if ties == "any" or player.own_ties:
-        return cells
-    return player.sharp_cells(position) if ties == "sharp" else soonest_cells(player, position, cells)
 
 
 def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> Policy:
@@ -121,29 +58,6 @@ def soonest_edges(graph: Graph, chosen: NDArray[np.bool_], solution: NDArray[np.
     best = np.maximum.reduceat(number, graph.first_edge[:-1])[row]
     kept: NDArray[np.bool_] = chosen & ((number == best) | (best == 0))
     return kept
-
-
-def soonest_cells(knowing: SolvedAgent, position: Position, cells: list[int]) -> list[int]:
-    """Return the soonest of the cells that an agent's rule may pick; an occupied one loses at once.
-
-    With `own_ties` these are all cells.
-    """
-    if len(cells) < 2 or knowing.own_ties:
-        return cells
-    board, mover = knowing.board, (len(position) - position.count(EMPTY)) % 2
-    truths = knowing.true_moves(position) if knowing.enumerated else None
-
-    def number(cell: int) -> int:
-        if position[cell] != EMPTY:
-            return -QUICKEST
-        if truths is None:
-            return QUICKEST * (board.outcome(board.after(position, cell)) == FIRST + mover)
-        result, plies = truths[cell].seen_by(mover)
-        return result * (QUICKEST - (plies or 0))  # a sweep knows all plies
-
-    numbers = [number(cell) for cell in cells]
-    best = max(numbers)
-    return cells if best == 0 else [cell for cell, here in zip(cells, numbers, strict=True) if here == best]
 
 
 @inlined

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.core.errors import BoardError, quoted
+from ttt_batch.core.errors import BoardError, UsageError, flag, quoted
 from ttt_batch.core.outputs import Lock, named_file
 from ttt_batch.core.results import call_hook, make_frame, point_records
-from ttt_batch.core.text import SEATS, count_text
-from ttt_batch.games.board import EMPTY, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
-from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, enumerate_graph
+from ttt_batch.core.text import SEATS, Ties, check_ties, count_text
+from ttt_batch.games.board import EMPTY, FIRST, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
+from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, enumerate_graph, too_large
 from ttt_batch.games.graph import Graph, row_of
 from ttt_batch.games.gravity_solver import LIMIT, can_solve, searched_moves
 from ttt_batch.games.notation import lettered, read_position
-from ttt_batch.games.solution import SolvedResult, best_of, solve_in_plies, solved_result
+from ttt_batch.games.solution import QUICKEST, SolvedResult, best_of, solve_in_plies, solved_result
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.state import KeptPoints
 from ttt_batch.runs.storage.declaration import FORMAT, RunData
@@ -203,6 +203,51 @@ class SolverAccess:
         """Return the result of best play from a position: 1 first wins, 0 draw, -1 second wins; None if unknown."""
         truth = self.truth(position)
         return None if truth is None else truth.result
+
+    def checked_ties(self, ties: object) -> Ties:
+        """Return the rule for ties of that name.  Raises UsageError, BoardError for `sharp` on a growing board."""
+        name = check_ties(ties)
+        if name != "sharp" or self.sharpens or self.outside:
+            return name
+        if self.own_ties:
+            raise UsageError(
+                f"{flag('ties', 'sharp')} is for tables of positions; networks take wins in one, and any of their best "
+                "moves: leave it out"
+            )
+        raise too_large(flag("ties", "sharp"), self.board, "give soonest or any")
+
+    @property
+    def usual_ties(self) -> Ties:
+        """Return the ties of `play` and of a page: `sharp` if the agent can play by them, otherwise `soonest`."""
+        return "sharp" if self.sharpens else "soonest"
+
+    def best_cells(self, position: Position, cells: list[int], ties: Ties) -> list[int]:
+        """Return those of `cells` that the tie rule `ties` keeps.  cells: all that the agent's own rule may pick."""
+        if ties == "any" or self.own_ties:
+            return cells
+        return self.sharp_cells(position) if ties == "sharp" else self.soonest_cells(position, cells)
+
+    def soonest_cells(self, position: Position, cells: list[int]) -> list[int]:
+        """Return the soonest of the cells that the agent's rule may pick, see `ties`; an occupied one loses at once.
+
+        With `own_ties` these are all cells.
+        """
+        if len(cells) < 2 or self.own_ties:
+            return cells
+        mover = (len(position) - position.count(EMPTY)) % 2
+        truths = self.true_moves(position) if self.enumerated else None
+
+        def number(cell: int) -> int:
+            if position[cell] != EMPTY:
+                return -QUICKEST
+            if truths is None:
+                return QUICKEST * (self.board.outcome(self.board.after(position, cell)) == FIRST + mover)
+            result, plies = truths[cell].seen_by(mover)
+            return result * (QUICKEST - (plies or 0))  # a sweep knows all plies
+
+        numbers = [number(cell) for cell in cells]
+        best = max(numbers)
+        return cells if best == 0 else [cell for cell, here in zip(cells, numbers, strict=True) if here == best]
 
 
 def unbeatable_since(games: NDArray[np.int64], unbeatable: NDArray[np.bool_]) -> int | None:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ttt_batch.core.errors import RunFileError
 from ttt_batch.core.resources import free_memory
-from ttt_batch.core.text import SEATS, Ties, check_ties, count_text, parse_int
-from ttt_batch.evaluation.ties import best_cells, check_sharp
+from ttt_batch.core.text import SEATS, Ties, count_text, parse_int
 from ttt_batch.games.bitboards import Lines, make_lines
 from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Position
 from ttt_batch.ntuple.games import NetworkView, network_view
@@ -227,9 +226,8 @@ class PatternRun(StoredRun):
 
         ties: as for `Run.candidates`, but `sharp` is a UsageError.
         """
-        if check_ties(ties) == "sharp":
-            check_sharp(self)
-        return best_cells(self, self.position(position), self._read(position).best, ties)
+        ties = self.checked_ties(ties)
+        return self.best_cells(self.position(position), self._read(position).best, ties)
 
     def move_values(self, position: str | int | Position) -> dict[int, float]:
         """Return its value of each free cell for the player to move: 1 is a win, -1 a loss."""

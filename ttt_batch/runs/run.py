@@ -18,7 +18,7 @@ from ttt_batch.core.resources import processor_name
 from ttt_batch.core.text import OPPONENT_HINTS, SEATS, Ties, check_ties, choose, count_text
 from ttt_batch.evaluation.exact_results import Shares, chances_of, expected_results, losing_line, match, worst_results
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
-from ttt_batch.evaluation.ties import best_cells, check_sharp, sharp_edges, soonest_cells, soonest_policy
+from ttt_batch.evaluation.ties import sharp_edges, soonest_policy
 from ttt_batch.games.board import EMPTY, UNFINISHED, Position
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph, rows_of_edges
@@ -194,7 +194,7 @@ class Run(StoredRun):
     @functools.cached_property
     def sharp_edges(self) -> NDArray[np.bool_]:
         """Return the edges (bool[E]) that it may pick with ties `sharp`.  Raises BoardError on growing boards."""
-        check_sharp(self)
+        self.checked_ties("sharp")
         return sharp_edges(self.graph, self.policy, self.solution_in_plies)
 
     def sharp_cells(self, position: str | int | Position) -> list[int]:
@@ -286,15 +286,14 @@ class Run(StoredRun):
         them, or `sharp` for the best of them against random play.
         Raises BoardError, also for `sharp` on a growing board, and UsageError for other ties.
         """
-        if (ties := check_ties(ties)) == "sharp":
-            check_sharp(self)
+        ties = self.checked_ties(ties)
         asked = self._row(position)
         chosen = np.zeros(len(asked.edges), np.bool_)
         row_choices(asked.tables, asked.graph, self.learner.choice, asked.row, chosen)
         cells = sorted(cell for cell, good in zip(asked.cells, chosen, strict=True) if good)
         if cells == [self.board.resignation]:
             return cells
-        return best_cells(self, self.position(position), cells, ties)
+        return self.best_cells(self.position(position), cells, ties)
 
     def leaves(self, line: list[int], seat: int) -> int | None:
         """Return the ply at which an agent in `seat` (0 or 1) leaves `line` by the ties of `play`; None if never.
@@ -305,7 +304,7 @@ class Run(StoredRun):
         marks: Position = (EMPTY,) * self.board.cells
         for ply, cell in enumerate(line):
             if ply % 2 == seat:
-                kept = self.sharp_cells(marks) if self.sharpens else soonest_cells(self, marks, self.candidates(marks))
+                kept = self.sharp_cells(marks) if self.sharpens else self.soonest_cells(marks, self.candidates(marks))
                 if cell not in kept:
                     return ply
             if cell == self.board.resignation:

@@ -16,7 +16,7 @@ from ttt_batch.core.errors import flag
 from ttt_batch.core.files import shown
 from ttt_batch.core.text import PATTERN_LEARNERS, RESULTS, SEATS, Ties, count_text, percent
 from ttt_batch.evaluation.prover import ALWAYS_WINS, DOES
-from ttt_batch.evaluation.ties import default_ties, meaning
+from ttt_batch.evaluation.ties import meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, MARKS, UNFINISHED
 from ttt_batch.games.gravity_solver import LIMIT, can_solve
 from ttt_batch.games.notation import moves_text, rows_text
@@ -150,7 +150,7 @@ def _beaten(evaluation: "Evaluation | SampledEvaluation", seat: str, line: list[
         return lines
     followed = run.leaves(line, SEATS.index(seat))
     if followed is not None:
-        left, kept = moves_text(run.board, line[: followed + 1]).split()[-1], default_ties(run)
+        left, kept = moves_text(run.board, line[: followed + 1]).split()[-1], run.usual_ties
         lines += [f"  play leaves this line before {left}: {_LEAVES[kept]};"]
         lines += [f"  to judge that: {flag('ties', kept)}", ""]
     return lines

@@ -42,7 +42,7 @@ from ttt_batch.app.terminal.screen import ScreenFace, has_screen, play_on_screen
 from ttt_batch.core.console import is_live, one_line, print_lines, wants_colour
 from ttt_batch.core.errors import BoardError, TttBatchError, UsageError, flag
 from ttt_batch.core.text import SEATS, Number, check_ties, choose_person, count_text, parse_float, parse_seed
-from ttt_batch.evaluation.ties import default_ties, meaning
+from ttt_batch.evaluation.ties import meaning
 from ttt_batch.games.board import DRAW, EMPTY, FIRST, FIRST_WINS, MARKS, SECOND, UNFINISHED, Game, column_name
 from ttt_batch.games.gravity_solver import QUICK_LIMIT
 from ttt_batch.runs.config import cannot_play_second_error
@@ -262,7 +262,7 @@ def play_in_terminal(
     person: the person's seat, 0 (moves first) or 1; None alternates, beginning with 0.
     seed: fixes everything that the agent draws.  pupil, record: as for `play_person_games`.
     plain: lines of text also on a real terminal; elsewhere there is nothing else.  large: large marks.
-    handicap: how the agent plays, see `HandicappedAgent`; without ties as `default_ties` says.
+    handicap: how the agent plays, see `HandicappedAgent`; without ties as `usual_ties` says.
 
     Raises UsageError for another seat, other ties, and for a level or an epsilon outside 0 to 1; BoardError for `sharp`
     on a board too large to enumerate.
@@ -270,7 +270,7 @@ def play_in_terminal(
     if person not in (0, 1, None):
         raise UsageError(f"person {person!r} is no seat; 0 moves first, 1 second, None alternates")
     rng = random.Random(seed)
-    usual, given = default_ties(agent), handicap.get("ties")
+    usual, given = agent.usual_ties, handicap.get("ties")
     ties = handicap["ties"] = usual if given is None else check_ties(given)
     player = HandicappedAgent(agent, rng=rng, **handicap)
     weaker = player.level < 1 or player.epsilon > 0

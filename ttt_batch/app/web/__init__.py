@@ -21,7 +21,6 @@ from ttt_batch.app.web import packing
 from ttt_batch.app.web.texts import about, describe_cards, describe_networks
 from ttt_batch.core.errors import BoardError, flag
 from ttt_batch.core.text import Ties, check_ties, count_text
-from ttt_batch.evaluation.ties import check_sharp, default_ties
 from ttt_batch.games.board import BOARD_NAMES, Board, cells_in
 from ttt_batch.games.enumeration import choose_space, enumerate_graph
 from ttt_batch.games.solution import solve_in_plies
@@ -64,10 +63,10 @@ def export_page(
 
 def page_text(run: OnPage, ties: Ties | None = None, opens: Tab = "play") -> str:
     """Return the page of a run as HTML.  Raises BoardError as `export_page` does, and UsageError for other ties."""
-    if ties is not None and check_ties(ties) == "sharp" and not isinstance(run, AgentAdapter | Deck):
-        check_sharp(run)
+    if ties is not None:
+        ties = check_ties(ties) if isinstance(run, Deck) else run.checked_ties(ties)
     by_cards = ["card"] if isinstance(run, Deck) else []
-    ties = "any" if isinstance(run, Deck) else default_ties(run) if ties is None else check_ties(ties)
+    ties = "any" if isinstance(run, Deck) else ties or run.usual_ties
     shown, learning = _shown(run, ties), packing.learns(run.board) and not by_cards
     before, after = (packing.IN_THE_WORKER[1:], packing.TO_SHOW) if learning else ((), ())
     lesson = ["learning/lesson"] if opens == "lesson" else []
