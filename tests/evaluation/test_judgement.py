@@ -12,7 +12,7 @@ from helpers.support import BOTH_SEATS
 from oracle import naive
 
 import ttt_batch as ttt
-from ttt_batch.evaluation.exact_results import expected_results, losing_line, match, worst_results
+from ttt_batch.evaluation.exact_results import NEVER, expected_results, losing_line, match, shortest_losses
 from ttt_batch.evaluation.judgement import (
     Judgement,
     ProofSpace,
@@ -140,14 +140,15 @@ def test_expected_results_are_those_of_the_oracle(table: Table) -> None:
 
 @pytest.mark.parametrize("seat", [FIRST, SECOND])
 @pytest.mark.parametrize("table", TABLES, ids=str)
-def test_worst_results_are_those_of_the_oracle(table: Table, seat: int) -> None:
+def test_an_agent_can_lose_where_the_oracle_says_so(table: Table, seat: int) -> None:
     one = agent(table)
-    result = np.zeros(one.graph.code.size, np.int8)
-    worst_results(one.graph, one.policy, seat, result)
-    found = {position: int(result[row]) for row, position in starts(one.graph)}
-    expected = {position: naive.worst_case(NAIVE, rule_of(table), MARK[seat], position) for position in found}
+    plies, follow = np.zeros(one.graph.code.size, np.int64), np.zeros(one.graph.first_edge.size - 1, np.int64)
+    shortest_losses(one.graph, one.policy, seat, plies, follow)
+    found = {position: plies[row] < NEVER for row, position in starts(one.graph)}
+    expected = {position: naive.worst_case(NAIVE, rule_of(table), MARK[seat], position) < 0 for position in found}
     assert found == expected
     assert len(set(found.values())) > 1
+    assert ((follow >= 0) == (plies[: follow.size] < NEVER)).all()
 
 
 @pytest.mark.parametrize("seat", [FIRST, SECOND])

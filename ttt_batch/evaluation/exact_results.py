@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Tables, inlined, kernel
+from ttt_batch.compiler.jit import Float64Array, Int64, Int64Array, Tables, inlined, kernel
 from ttt_batch.games.board import DRAW, FIRST_WINS
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
 from ttt_batch.simulation.action_probabilities import Probabilities, write_chances
@@ -54,48 +54,27 @@ def match(graph: Graph, first: Policy, second: Policy) -> tuple[float, float, fl
     return tuple(result[0].tolist())
 
 
-@kernel
-def worst_results(graph: Graph, policy: Policy, seat: Int64, result: Int8Array) -> None:
-    """Compute the agent's worst result from every row on, against any opponent and over all tie-breaks.
+NEVER = 1000
+"""Moves to a loss where there is none; more than a board has cells."""
 
-    result: int8[S], modified in place: 1 the agent wins, 0 draws, -1 loses; the agent sits in `seat` (0 or 1).
+
+@kernel
+def shortest_losses(graph: Graph, policy: Policy, seat: Int64, plies: Int64Array, follow: Int64Array) -> None:
+    """Find the shortest way in which the agent in `seat` (0 or 1) can lose from every row on, over all tie-breaks.
+
+    plies: int64[S], moves to the end, or NEVER, and follow: int64[U], the edge to take or -1; both modified in place.
     """
-    sign = 1 - 2 * seat
     for row in range(n_unfinished(graph), graph.code.shape[0]):
-        result[row] = sign * final_result(graph.outcome[row])
-    for row in range(n_unfinished(graph) - 1, -1, -1):
-        lo, hi = edges_of(graph, row)
-        worst = 1
-        if mover_of(graph, row) == seat:
-            for slot in range(lo, lo + policy.best[row]):
-                worst = min(worst, result[graph.child[policy.ordered[slot]]])
-        else:
-            # An occupied cell loses for the opponent, so it changes no minimum.
-            for edge in range(lo, hi):
-                worst = min(worst, result[graph.child[edge]])
-        result[row] = worst
-
-
-@kernel
-def shortest_losses(
-    graph: Graph, policy: Policy, seat: Int64, worst: Int8Array, plies: Int64Array, follow: Int64Array
-) -> None:
-    """Find the shortest way to lose from every row in which the agent in `seat` can lose (`worst` is -1 there).
-
-    worst: int8[S], as `worst_results` gives it.
-    plies: int64[S], moves to the end, and follow: int64[U], the edge to take or -1; both are modified in place.
-    """
-    plies[:] = 0
+        plies[row] = 0 if final_result(graph.outcome[row]) == 2 * seat - 1 else NEVER
     for row in range(n_unfinished(graph) - 1, -1, -1):
         lo, hi = edges_of(graph, row)
         own = mover_of(graph, row) == seat
-        follow[row] = -1
+        plies[row], follow[row] = NEVER, -1
+        # An occupied cell loses for the opponent, so it is never on the way.
         for slot in range(lo, lo + policy.best[row] if own else hi):
             edge = policy.ordered[slot] if own else slot
-            child = graph.child[edge]
-            if worst[child] == -1 and (follow[row] < 0 or plies[child] + 1 < plies[row]):
-                follow[row] = edge
-                plies[row] = plies[child] + 1
+            if plies[graph.child[edge]] + 1 < plies[row]:
+                plies[row], follow[row] = plies[graph.child[edge]] + 1, edge
 
 
 def losing_line(graph: Graph, policy: Policy, seat: int) -> list[int] | None:
@@ -103,12 +82,10 @@ def losing_line(graph: Graph, policy: Policy, seat: int) -> list[int] | None:
 
     Every move of the agent is one that its rule may pick.
     """
-    worst = np.zeros(graph.code.size, np.int8)
-    worst_results(graph, policy, seat, worst)
-    if worst[0] >= 0:
+    plies, follow = np.zeros(graph.code.size, np.int64), np.zeros(graph.first_edge.size - 1, np.int64)
+    shortest_losses(graph, policy, seat, plies, follow)
+    if follow[0] < 0:
         return None
-    follow = np.zeros(graph.first_edge.size - 1, np.int64)
-    shortest_losses(graph, policy, seat, worst, np.zeros(graph.code.size, np.int64), follow)
     line, row = [], 0
     while row < follow.size:
         line.append(int(graph.cell[follow[row]]))

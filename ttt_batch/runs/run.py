@@ -16,7 +16,7 @@ from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.resources import processor_name
 from ttt_batch.core.text import OPPONENT_HINTS, SEATS, Ties, check_ties, choose, count_text
-from ttt_batch.evaluation.exact_results import Shares, chances_of, expected_results, losing_line, match, worst_results
+from ttt_batch.evaluation.exact_results import Shares, chances_of, expected_results, losing_line, match, shortest_losses
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import sharp_edges, soonest_policy
 from ttt_batch.games.board import EMPTY, UNFINISHED, Position
@@ -381,7 +381,7 @@ class Run(StoredRun):
         check_meeting(self.config.learner, self.seats, name, seats)
         if graph is self.graph:
             several = expected_results, graph, opponent, opponent, np.zeros((1, 3))
-            compile_elsewhere(several, (worst_results, graph, opponent, 0, np.zeros(1, np.int8)))
+            compile_elsewhere(several, (shortest_losses, graph, opponent, 0, *np.zeros((2, 1), np.int64)))
         agent = self.policy_on(graph, ties)
         first = match(graph, agent, opponent) if can_meet(self.seats, seats) else NO_SHARES
         return self.evaluated(name, first, match(graph, opponent, agent)[::-1], ties)
