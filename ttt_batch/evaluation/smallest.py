@@ -123,19 +123,6 @@ def choose_greedily(decisions: Decisions, least: Float64Array, listed: BoolArray
 
 
 @kernel
-def drop_unlisted(decisions: Decisions, listed: BoolArray, chosen: Int64Array) -> None:
-    """Set the moves of `chosen` (int64[n]) to -1 in positions that no chosen move needs, in place.
-
-    listed: bool[n], the start's positions; then all that are listed, in place.
-    """
-    for position in range(chosen.shape[0]):
-        if listed[position]:
-            list_needs(decisions, chosen[position], listed)
-        else:
-            chosen[position] = -1
-
-
-@kernel
 def mark_window(
     decisions: Decisions,
     chosen: Int64Array,
@@ -216,11 +203,6 @@ def preferred_moves(decisions: Decisions, x: NDArray[np.float64]) -> NDArray[np.
     order = np.lexsort((-share, owner))
     wanted: NDArray[np.int64] = order[decisions.first_move[:-1]]
     return wanted
-
-
-def first_plies(decisions: Decisions, ply: int) -> Decisions:
-    """Return the decisions of the positions up to a ply, as if later ones were not needed."""
-    return some_decisions(decisions, decisions.ply <= ply, np.ones(decisions.cell.size, np.bool_))
 
 
 def deepest(decisions: Decisions, chosen: NDArray[np.int64]) -> int:
@@ -355,7 +337,10 @@ class Smallest:
 
         wanted: int64[n], a move for each position that may be listed.
         """
-        drop_unlisted(self.decisions, self._start.copy(), wanted)
+        kept, listed = np.zeros(self.decisions.cell.size, np.bool_), self._start.copy()
+        kept[wanted[wanted >= 0]] = True
+        mark_reached(self.decisions, kept, listed)
+        wanted[~listed] = -1
         size = int(self.cost[wanted >= 0].sum())
         better = size < self.found.size
         if size <= self.found.size:
@@ -395,9 +380,9 @@ class Smallest:
 
     def _bound_plies(self, solver: Solver, plies: list[int], seconds: float, stop: Callable[[], bool]) -> None:
         """Raise the bound by the programs of the first plies, one ply more each time, until one takes too long."""
-        end = time.monotonic() + seconds
+        end, every = time.monotonic() + seconds, np.ones(self.decisions.cell.size, np.bool_)
         while plies and (left := end - time.monotonic()) > 0:
-            some = first_plies(self.decisions, plies[0])
+            some = some_decisions(self.decisions, self.decisions.ply <= plies[0], every)
             if some.cell.size > WHOLE_MOVES:
                 plies.clear()
                 return
