@@ -21,7 +21,7 @@ from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, Ties, choose
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.evaluation.ties import keep_soonest
 from ttt_batch.games.bitboards import Lines, LineView, make_lines, make_places, marks_of, open_cells, view_of
-from ttt_batch.games.board import Board, Position, cells_in
+from ttt_batch.games.board import UNFINISHED, Board, Position, cells_in
 from ttt_batch.games.graph import Graph, Growth, edges_of, mover_of, n_unfinished
 from ttt_batch.games.solution import ends_alone
 from ttt_batch.learners.base import row_at
@@ -275,14 +275,17 @@ class ScriptedPlayer(AgentProxy):
 
 
 @kernel
-def move_cells(player: Any, lines: Lines, own: Uint64Array, other: Uint64Array, cells: Uint64Array) -> None:
-    """Write the set of cells from which a player picks in each position into `cells` (uint64[n]).
+def move_cells(
+    player: Any, lines: Lines, own: Uint64Array, other: Uint64Array, outcome: Int8Array, cells: Uint64Array
+) -> None:
+    """Write the set of cells from which a player picks in each unfinished position into `cells` (uint64[n]).
 
-    own, other: uint64[n], the marks of the player to move and of its opponent.
+    own, other: uint64[n], the marks of the player to move and of its opponent.  outcome: int8[n].
     """
     for number in range(own.shape[0]):
-        ply = popcount(own[number] | other[number])
-        cells[number] = cells_of(player, lines, own[number], other[number], ply)
+        if outcome[number] == UNFINISHED:
+            ply = popcount(own[number] | other[number])
+            cells[number] = cells_of(player, lines, own[number], other[number], ply)
 
 
 class KernelAgent(Agent):
@@ -308,7 +311,7 @@ class KernelAgent(Agent):
         """Return even probabilities of its moves (float64[n, cells]); zeros where it resigns on the empty board."""
         own, other = mover_words(batch)
         cells: Words = np.zeros_like(own)
-        move_cells(self.player, self._lines, own, other, cells)
+        move_cells(self.player, self._lines, own, other, np.zeros(own.size, np.int8), cells)
         chances = as_cells(cells, self._lines.cells).astype(np.float64)
         # Resigning marks no cell.  An occupied cell loses as well; the empty board has none.
         resigned = np.flatnonzero(~chances.any(1) & (own | other != NONE))

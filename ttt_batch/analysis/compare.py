@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.base import as_words
-from ttt_batch.agents.builtin import RANDOM, Scripted, kernel_player
-from ttt_batch.analysis.matches import list_cells, play_ply, start_block
+from ttt_batch.agents.builtin import RANDOM, Scripted, kernel_player, move_cells
+from ttt_batch.analysis.matches import play_ply, start_block
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError
 from ttt_batch.core.results import by_name
@@ -117,20 +117,21 @@ def _compare_moves(one: AnyRun, other: AnyRun) -> tuple[int, Differing]:
     while left:
         # Positions of different plies differ, so duplicates occur within a ply only.
         marks, first = np.unique(games.marks, axis=1, return_index=True)
+        own, theirs = games.marks[ply % 2], games.marks[1 - ply % 2]
         playing = (games.outcome[first] == UNFINISHED) & all(SEATS[ply % 2] in run.seats for run in (one, other))
         chosen = []
         for agent in agents if playing.any() else ():
             if isinstance(agent, AgentAdapter):
-                own, theirs = marks[ply % 2, playing], marks[1 - ply % 2, playing]
-                games.cells[first[playing]] = as_words(agent.answers(own, theirs, ply) > 0)
+                asked = first[playing]
+                games.cells[asked] = as_words(agent.answers(own[asked], theirs[asked], ply) > 0)
             else:
-                list_cells(agent, lines, ply, games)
+                move_cells(agent, lines, own, theirs, games.outcome, games.cells)
             chosen.append(games.cells[first].copy())
         seen += int(np.count_nonzero(playing))
         for number in np.flatnonzero(playing & (chosen[0] != chosen[1])) if chosen else ():
             where = int(marks[0, number]), int(marks[1, number])
             differing[where] = int(chosen[0][number]), int(chosen[1][number])
-        list_cells(random, lines, ply, games)
+        move_cells(random, lines, own, theirs, games.outcome, games.cells)
         left = play_ply(lines, ply, key, 0, games)
         ply += 1
     return seen, differing

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
-from ttt_batch.agents.builtin import KernelAgent, KernelPlayer, Scripted, cells_of, kernel_player
+from ttt_batch.agents.builtin import KernelAgent, KernelPlayer, Scripted, kernel_player, move_cells
 from ttt_batch.agents.layers import LayerRules, Reached, distinct
 from ttt_batch.compiler.bits import NONE, nth_member, popcount, single
 from ttt_batch.compiler.jit import Float64Array, Int8Array, Int64, Int64Array, Uint64Array, kernel
@@ -127,15 +127,6 @@ def walk_games(
         counts[graph.outcome[row]] += 1
 
 
-@kernel
-def list_cells(player: Any, lines: Lines, ply: Int64, games: GameBlock) -> None:
-    """Write the cells that a player picks among at `ply` into `games.cells`."""
-    mover = ply & 1
-    for game in range(games.outcome.shape[0]):
-        if games.outcome[game] == UNFINISHED:
-            games.cells[game] = cells_of(player, lines, games.marks[mover, game], games.marks[1 - mover, game], ply)
-
-
 def draw_answers(player: AgentAdapter, ply: int, key: Any, first_game: int, games: GameBlock) -> None:
     """Draw the moves of an `AgentAdapter` at `ply`, in place; where it resigns, the game ends.
 
@@ -229,7 +220,7 @@ def play_agents(
             if isinstance(mover, AgentAdapter):
                 draw_answers(mover, ply, key, start, block)
             else:
-                list_cells(mover, lines, ply, block)
+                move_cells(mover, lines, block.marks[ply & 1], block.marks[1 - (ply & 1)], block.outcome, block.cells)
             left = play_ply(lines, ply, key, start, block)
             if seen is not None:
                 seen(ply, block)
