@@ -164,13 +164,10 @@ class GrowingTable:
 
     def fresh(self) -> Any:
         """Return the compact tables with start values."""
-        graph, tables, _ = self.compact()
-        shared = self.learner.start(shared_rows(), self.worth, np.random.default_rng(0))
-        for by_row, table, start in zip(self._by_row, tables, shared, strict=True):
-            if by_row:
-                table[..., self.used.rows : self.used.rows + N_SHARED] = start
-        begin_rows(tables, graph, 0, self.worth, self.growth.key)
-        return tables
+        shared = shared_rows()
+        start = self.learner.start(shared, self.worth, np.random.default_rng(0))
+        nothing = np.zeros(start[0].size if self._counted else 0), np.zeros(3, np.int64)
+        return self.padded(State(0, start, *nothing, shared.code, shared.outcome)).tables
 
     def cut(self, state: State, rows: int, finals: int) -> State:
         """Return a state reduced to its first `rows` unfinished and `finals` final rows: the inverse of `padded`."""
