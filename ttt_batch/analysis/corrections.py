@@ -134,9 +134,8 @@ class _Walks:
     def begin(self) -> None:
         """Begin a walk at the empty board."""
         positions = search.make_positions(self._board, symmetric=self._symmetric)
-        words = search.words_a_key(positions)
         self._slots = search.Slots(positions, self._memory, free_memory() // 2 + self._memory.nbytes, self._kept)
-        self._walk = search.make_walk(self._board, positions, words, 1)
+        self._walk = search.make_walk(self._board, positions, 1)
         self._agent.met[:] = 0
         search.begin_at(self._agent, self._slots.positions, self._walk, np.zeros(0, np.int8))
 

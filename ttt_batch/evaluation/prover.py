@@ -85,7 +85,7 @@ class Prover:
     def prepare(self, agent: Any) -> None:
         """Let another process compile the kernels that `prove` needs for this agent."""
         positions = search.make_positions(self.board, symmetric=self._symmetric, wide=self._wide)
-        walk = search.make_walk(self.board, positions, search.words_a_key(positions), 1)
+        walk = search.make_walk(self.board, positions, 1)
         task, stop = search.make_task(self.board, 0, 0), np.zeros(1, np.int64)
         begin = search.begin_at, agent, positions, walk, np.zeros(0, np.int8)
         compile_elsewhere(begin, (search.advance_search, agent, positions, walk, task, 0, 0, stop))
@@ -117,11 +117,10 @@ class Prover:
         """
         began = time.perf_counter()
         positions = search.make_positions(self.board, symmetric=self._symmetric, wide=self._wide)
-        words = search.words_a_key(positions)
         limit = free_memory() // 2 if self._memory is None else self._memory
         slots = Slots(positions, self._slots, limit, self._needed.get((seat, goal), 0))
         task = search.make_task(self.board, seat, GOALS.index(goal), occupied=occupied, hunt=hunt)
-        workers = [(agent, search.make_walk(self.board, positions, words, lost))]
+        workers = [(agent, search.make_walk(self.board, positions, lost))]
         search.begin_at(agent, slots.positions, workers[0][1], np.zeros(0, np.int8))
         with ExitStack() as stack:
             walkers = _Hunt(task, slots, budget, workers, threads, stack)

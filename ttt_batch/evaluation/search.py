@@ -261,9 +261,7 @@ class Slots:
 
     def __init__(self, positions: Positions, kept: NDArray[np.uint64], limit: int, needed: int) -> None:
         """Reuse the memory `kept` of an earlier proof, or allocate more for its `needed` keys, up to `limit` bytes."""
-        self._bytes, self._limit = 8 * words_a_key(positions), limit
-        self.array = kept
-        self._words = words_a_key(positions)
+        self.array, self._words, self._limit = kept, words_a_key(positions), limit
         wanted = min(max(FEWEST_SLOTS, int(1.25 * needed / FILLED)), self._most())
         if kept.size < wanted * self._words:
             self.array = kept = np.empty(wanted * self._words, np.uint64)
@@ -275,7 +273,7 @@ class Slots:
 
     def _most(self, beside: int = 0) -> int:
         """Return the maximum of slots if `beside` other slots stay allocated."""
-        return max(1, min((self._limit // self._bytes) - beside, MOST_SLOTS))
+        return max(1, min(self._limit // (8 * self._words) - beside, MOST_SLOTS))
 
     @property
     def _number(self) -> int:
@@ -368,10 +366,9 @@ def make_task(board: Board, seat: int, goal: int, *, occupied: bool = False, hun
     return Claim(make_lines(board), seat, goal, cut, seat ^ (goal == CANNOT_LOSE) ^ board.misere, hunt)
 
 
-def make_walk(board: Board, positions: Positions, words: int, lost: int) -> Walk:
+def make_walk(board: Board, positions: Positions, lost: int) -> Walk:
     """Return a walk at the empty board, with room for `lost` lost games."""
-    cells = board.cells
-    n_images = positions[0].shape[-1]
+    cells, words, n_images = board.cells, words_a_key(positions), positions[0].shape[-1]
     return Walk(
         images=np.zeros((cells + 1, words * n_images), np.uint64),
         marks=np.zeros((cells + 1, 2), np.uint64),

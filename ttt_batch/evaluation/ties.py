@@ -30,7 +30,7 @@ from ttt_batch.core.errors import flag
 from ttt_batch.core.text import Ties
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.games.solution import QUICKEST, ends_alone
-from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges, policy_among
+from ttt_batch.simulation.policy import Policy, chosen_edges, legal_edges
 
 _MEANING: dict[Ties, str] = {
     "sharp": "the best against random moves of those it may pick",
@@ -44,13 +44,8 @@ def meaning(ties: Ties) -> str:
     return f"{_MEANING[ties]} ({flag('ties', ties)})"
 
 
-def soonest_policy(graph: Graph, policy: Policy, solution: NDArray[np.int8]) -> Policy:
-    """Return the policy that is uniform over the soonest moves of `policy` (solution: as `solution.solve_in_plies`)."""
-    return policy_among(graph, soonest_edges(graph, chosen_edges(graph, policy), solution))
-
-
 def soonest_edges(graph: Graph, chosen: NDArray[np.bool_], solution: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Return the soonest of the `chosen` edges of every row (bool[E] both)."""
+    """Return the soonest of the `chosen` edges of every row (bool[E] both; solution: as `solution.solve_in_plies`)."""
     row = rows_of_edges(graph)
     number = solution[graph.child]
     number = np.where(graph.ply[row] & 1, -number, number)

@@ -18,7 +18,7 @@ from ttt_batch.core.resources import processor_name
 from ttt_batch.core.text import OPPONENT_HINTS, SEATS, Ties, check_ties, choose, count_text
 from ttt_batch.evaluation.exact_results import Shares, chances_of, expected_results, losing_line, match, shortest_losses
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
-from ttt_batch.evaluation.ties import sharp_edges, soonest_policy
+from ttt_batch.evaluation.ties import sharp_edges, soonest_edges
 from ttt_batch.games.board import EMPTY, UNFINISHED, Position
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph, rows_of_edges
@@ -184,7 +184,8 @@ class Run(StoredRun):
     @functools.cached_property
     def soonest(self) -> Policy:
         """Return the policy with ties `soonest`, see `ties`.  Raises BoardError on a growing board."""
-        return soonest_policy(self.graph, self.policy, self.solution_in_plies)
+        chosen = chosen_edges(self.graph, self.policy)
+        return policy_among(self.graph, soonest_edges(self.graph, chosen, self.solution_in_plies))
 
     @functools.cached_property
     def sharp(self) -> Policy:
