@@ -17,7 +17,8 @@ from helpers.support import command
 import ttt_batch as ttt
 from ttt_batch.core import outputs as lock_module
 from ttt_batch.core.errors import RunFileError
-from ttt_batch.core.outputs import Lock
+from ttt_batch.core.outputs import Lock, OutputKind
+from ttt_batch.games.transcripts import GameRecord
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
 HOLD = (
@@ -122,6 +123,49 @@ def test_release_leaves_the_lock_of_another(tmp_path: Path) -> None:
         lock.path.unlink()
         lock.path.write_text("another's")
     assert names(tmp_path) == [".run.h5.lock"]
+
+
+def test_what_another_process_writes_is_not_replaced(locks: str, tmp_path: Path) -> None:
+    path, output = tmp_path / "run.h5", OutputKind(RunFileError)
+    path.write_text("a checkpoint")
+    lock = Lock(path).path
+    lock.write_text("of another program")
+    output.write([path], [b"a table"], overwrite=True)
+    assert lock.read_text() == "of another program"
+    lock.unlink()
+    process = holder(path, locks)
+    try:
+        for _ in range(2):
+            with pytest.raises(RunFileError, match=rf"is being written: process {process.pid} "):
+                output.check(path, overwrite=True)
+            with pytest.raises(RunFileError, match=rf"is being written: process {process.pid} "):
+                output.write([path], [b"nothing"], overwrite=True)
+        if locks != NO_LOCKS:  # as with a process of another container, which may have this one's number
+            for number in (os.getpid(), 999_999_999):
+                lock.write_text(f"pid {number}\nbirth 1\nsince 2026-01-01 00:00:00\n")
+                with pytest.raises(RunFileError, match=rf"is being written: process {number} "):
+                    output.check(path, overwrite=True)
+    finally:
+        process.kill()
+        process.communicate()
+    assert path.read_text() == "a table"
+    output.write([path], [b"another"], overwrite=True)
+    with Lock(path):
+        output.write([path], [b"one more"], overwrite=True)
+
+
+def test_a_game_waits_for_another_process(locks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "games.txt"
+    path.write_text("0 3 1 4 2\n")
+    process = holder(path, locks)
+
+    def sleep(_seconds: float) -> None:
+        process.kill()
+        process.communicate()
+
+    monkeypatch.setattr("time.sleep", sleep)
+    GameRecord(path)([4, 0, 2, 1, 6])
+    assert process.returncode is not None and path.read_text() == "0 3 1 4 2\n4 0 2 1 6\n"
 
 
 def test_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,7 +70,7 @@ class Lock:
 
     def _take(self) -> bool:
         """Create the lock file, complete and locked; return False if one exists."""
-        text = f"pid {os.getpid()}\nbirth {_birth(os.getpid())}\nsince {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
+        text = f"{_own_lines()}since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
         temporary = files.temporary_name(self._target)
         descriptor = files.create_file(temporary)
         try:
@@ -89,10 +89,23 @@ class Lock:
         return True
 
     def check(self) -> None:
-        """Raise TakenError if another process holds the lock."""
-        with suppress(OSError):
-            if not self.path.read_text(errors="replace").startswith(f"pid {os.getpid()}\n"):
-                self._remove_left(last=False)
+        """Raise TakenError if another process holds the lock; change nothing."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        except OSError:
+            return
+        try:
+            content = os.read(descriptor, 4096).decode(errors="replace")
+            for _ in range(_TRIES):
+                free, alive = locked(descriptor), _holder_lives(content)
+                if free or (free is None and not alive) or content.startswith(_own_lines()):
+                    return
+                if alive:
+                    break
+                time.sleep(0.01)  # the holder is elsewhere, or another process checks a lock that was left behind
+            raise self._taken(content)
+        finally:
+            os.close(descriptor)
 
     def _remove_left(self, *, last: bool) -> bool:
         """Remove a lock file whose process has ended; return False, so that the caller tries again.
@@ -105,12 +118,9 @@ class Lock:
             return False
         try:
             content = os.read(descriptor, 4096).decode(errors="replace")
-            holder = re.match(r"pid (\d{1,9})\nbirth (\w*)\nsince ([^\n]+)\n", content)
             free = locked(descriptor)
-            if free is not True and (last or (holder is not None and _is_alive(int(holder[1]), holder[2]))):
-                since = f"process {holder[1]} has been training into it since {holder[3]}" if holder else ""
-                who = since or "another process trains"
-                raise TakenError(f"{shown(self._target)} is being written: {who}; wait for it, or name another file")
+            if free is not True and (last or _holder_lives(content)):
+                raise self._taken(content)
             if free and is_same(descriptor, self.path):
                 self.path.unlink()
             if free is None:
@@ -122,6 +132,27 @@ class Lock:
         finally:
             os.close(descriptor)
         return False
+
+    def _taken(self, content: str) -> TakenError:
+        """Return the error about the process that a lock file names."""
+        holder = _HOLDER.match(content)
+        who = f"process {holder[1]} has been training into it since {holder[3]}" if holder else "another process trains"
+        return TakenError(f"{shown(self._target)} is being written: {who}; wait for it, or name another file")
+
+
+_HOLDER = re.compile(r"pid (\d{1,9})\nbirth (\w*)\nsince ([^\n]+)\n")
+"""Content of a lock file."""
+
+
+def _own_lines() -> str:
+    """Return the lines of a lock file that name this process."""
+    return f"pid {os.getpid()}\nbirth {_birth(os.getpid())}\n"
+
+
+def _holder_lives(content: str) -> bool:
+    """Return whether the process that a lock file names lives on this machine."""
+    holder = _HOLDER.match(content)
+    return holder is not None and _is_alive(int(holder[1]), holder[2])
 
 
 def _is_alive(number: int, birth: str) -> bool:
@@ -236,18 +267,22 @@ class OutputKind:
                 raise self.refusal(path, f"it is not an ordinary file; {self.with_option('name another file')}")
             if not overwrite:
                 raise self._taken(path)
-            target = path.resolve()
-            try:
-                Lock(target).check()
-            except TakenError as error:
-                raise (self.taken or self.error)(str(error)) from None
-            return target
+            return path.resolve()
 
     def check(self, path: Path, *, overwrite: bool) -> Path:
         """Check with a temporary file, before hours of work, that an output can be written; return its path."""
         with self.refusing(path):
-            target = self.place(path, overwrite=overwrite)
+            target = self._free_place(path, overwrite=overwrite)
             Draft(target).close()
+        return target
+
+    def _free_place(self, path: Path, *, overwrite: bool) -> Path:
+        """Return `place`.  Raises `taken`, by default `error`, also if another process holds the lock of the file."""
+        target = self.place(path, overwrite=overwrite)
+        try:
+            Lock(target).check()
+        except TakenError as error:
+            raise (self.taken or self.error)(str(error)) from None
         return target
 
     @contextmanager
@@ -258,7 +293,7 @@ class OutputKind:
         created during the block.
         """
         named: list[Path] = []
-        targets = [self.place(path, overwrite=overwrite) for path in paths]
+        targets = [self._free_place(path, overwrite=overwrite) for path in paths]
         with ExitStack() as stack:
             drafts = []
             for path, target in zip(paths, targets, strict=True):
