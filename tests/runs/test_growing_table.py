@@ -442,6 +442,15 @@ def test_damaged_positions_cost_a_line(name: str, shape: str, tmp_path: Path) ->
     assert ttt.load(path).games == 60
 
 
+def test_a_damaged_shared_value_permits_no_other(tmp_path: Path) -> None:
+    """Rows begin with shared values, which are learnt for all positions without a row."""
+    run = ttt.train(60, board=LARGE, learner="td", symmetry="off", batch=1)
+    rows = int((run.positions[0] < 0).argmax())
+    run.tables[0][..., rows], run.tables[0][..., 5] = 1e9, 7e8
+    with pytest.raises(RunFileError, match="holds a value beyond 1, which training never reaches"):
+        ttt.load(run.save(tmp_path / "run.h5"))
+
+
 def test_pieces_of_given_games_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growing_table, "FIRST_ROWS", 64)
     lines = random_games(naive.Board(5, 5, 5), 40, "pieces")

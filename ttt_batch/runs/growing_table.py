@@ -164,10 +164,13 @@ class GrowingTable:
 
     def fresh(self) -> Any:
         """Return the compact tables with start values."""
-        shared = shared_rows()
-        start = self.learner.start(shared, self.worth, np.random.default_rng(0))
-        nothing = np.zeros(start[0].size if self._counted else 0), np.zeros(3, np.int64)
-        return self.padded(State(0, start, *nothing, shared.code, shared.outcome)).tables
+        graph, tables, _ = self.compact()
+        shared = self.learner.start(shared_rows(), self.worth, np.random.default_rng(0))
+        for by_row, table, start in zip(self._by_row, tables, shared, strict=True):
+            if by_row:  # before the others begin as they do: a file's own may be damaged
+                table[..., self.used.rows : self.used.rows + N_SHARED] = start
+        begin_rows(tables, graph, 0, self.worth, self.growth.key)
+        return tables
 
     def cut(self, state: State, rows: int, finals: int) -> State:
         """Return a state reduced to its first `rows` unfinished and `finals` final rows: the inverse of `padded`."""
