@@ -70,13 +70,19 @@ def test_completion_installs_itself(tmp_path):
 
 @pytest.mark.skipif(not Path("/bin/bash").exists(), reason="asks a bash")
 def test_completion_that_cannot_be_installed_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "home").touch()
-    for option, status, said in (
-        ("--install-completion", 1, f"cannot write {tmp_path / 'home'}"),
-        ("--install-completion zsh", 2, "leave 'zsh' out"),
-        ("--show-completion nonsense", 2, "leave 'nonsense' out"),
+    (tmp_path / "file").touch()
+    (tmp_path / "latin").mkdir()
+    (tmp_path / "latin" / ".bashrc").write_bytes(b"alias caf\xe9=ls\n")
+    for home, option, status, said in (
+        ("file", "--install-completion", 1, f"cannot write {tmp_path / 'file'}"),
+        ("latin", "--install-completion", 1, "cannot install completion: the shell's file is not UTF-8; put what"),
+        ("latin", "--install-completion zsh", 2, "leave 'zsh' out"),
+        ("latin", "--show-completion nonsense", 2, "leave 'nonsense' out"),
     ):
         line = f"'{sys.executable}' -m ttt_batch {option}; exit $?"
-        done = finished(["/bin/bash", "-c", line], env={**os.environ, "HOME": str(tmp_path / "home")})
+        done = finished(["/bin/bash", "-c", line], env={**os.environ, "HOME": str(tmp_path / home)})
         assert (done.returncode, done.stdout) == (status, "")
         assert done.stderr.startswith("ttt-batch: ") and said in done.stderr and done.stderr.count("\n") == 1
+    words = {"COMP_WORDS": "ttt-batch --install-completion bash tr", "COMP_CWORD": "3"}
+    asked = {**os.environ, "_TTT_BATCH_COMPLETE": "complete_bash", **words}
+    assert finished([sys.executable, "-m", "ttt_batch"], env=asked).stderr == ""

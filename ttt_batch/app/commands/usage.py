@@ -400,20 +400,26 @@ class Program(_Taking, TyperGroup):
     """The program: its commands by name, however they are spelled."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments into `ctx`; `help train` and `train help` are `train --help`."""
+        """Read the arguments into `ctx`; `help train` and `train help` are `train --help`.
+
+        Raises UsageError, and TttBatchError if completion cannot be installed.
+        """
         if args[:1] == ["help"] or (args[1:] == ["help"] and not exists(Path("help"))):
             args = [*[word for word in args if word != "help"][:1], "--help"]
-        if args[:1] in (["--install-completion"], ["--show-completion"]) and args[1:]:
+        if args[:1] in (["--install-completion"], ["--show-completion"]) and args[1:] and not ctx.resilient_parsing:
             what = f"{args[0]} is for the shell in which it runs"
             raise UsageError(f"{what}; leave {quoted(args[1])} out, and run it there{manual()}")
         installs = args == ["--install-completion"]
         try:
             return super().parse_args(ctx, args)
-        except OSError as error:
-            if not installs or error.filename is None:
+        except (OSError, UnicodeError) as error:
+            if not installs:
                 raise
-            where = f"cannot write {shown(Path(error.filename))}: {reason(error)}"
-            raise TttBatchError(f"{where}; put what --show-completion prints where your shell reads it") from None
+            name = getattr(error, "filename", None)
+            what = f"write {shown(Path(name))}" if name else "install completion"
+            why = reason(error) if isinstance(error, OSError) else "the shell's file is not UTF-8"
+            remedy = "put what --show-completion prints where your shell reads it"
+            raise TttBatchError(f"cannot {what}: {why}; {remedy}") from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first of `args` names.  Raises UsageError."""
