@@ -254,7 +254,7 @@ def _emit_array_at(context: Any, builder: Any, signature: Any, arguments: Any) -
 
 
 def _emit_yield(context: Any, builder: Any, _signature: Any, _arguments: Any) -> Any:
-    if sys.platform != "win32":  # whose C library lacks it
+    if sys.platform != "win32":  # its C library has no such function
         kind = ir.FunctionType(ir.IntType(32), [])
         builder.call(numba.core.cgutils.get_or_insert_function(builder.module, kind, "sched_yield"), [])
     return context.get_dummy_value()

@@ -128,7 +128,7 @@ def write_word(words: Any, index: Any, word: Any) -> None:
 
 @instruction()
 def yield_processor() -> None:
-    """Let another thread run that has no processor; do nothing on Windows."""
+    """Let a thread without a processor run; machine code for Windows does nothing."""
     time.sleep(0)
 
 

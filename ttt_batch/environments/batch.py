@@ -264,7 +264,7 @@ class Batch:
         keep_last: keep final positions, for `last`.  record: keep moves, for `games`.
         threads: how many step at once, each at least 2,048 boards; None: one for each processor.  Results do not depend
         on it.  If one step soon follows the other, two were 1.9 times as fast as one with 65,536 boards, and 1.2 times
-        with 4,096.  Helpers keep their processors busy for a millisecond after a step.
+        with 4,096.  Helpers keep their processors busy for some milliseconds after a step.
         Raises UsageError and BoardError, and RunFileError for an opponent's file.
         """
         self._n, self.board = parse_int("n", n, 1, MAX_BOARDS), parse_board(board)

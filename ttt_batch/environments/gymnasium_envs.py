@@ -62,7 +62,7 @@ class BatchEnv:
         return spaces_of(batch, self._observer)
 
     def _restart(self, seed: int | None, which: NDArray[np.bool_] | None = None) -> None:
-        """Begin the next games where `which` is True, by default all; a new batch has begun its first ones."""
+        """Begin the next games where `which` is True, by default all; of a new batch, with no seed, the first ones."""
         if seed is not None or which is not None or not self._untouched:
             self.batch.reset(which, seed=seed)
         self._untouched = False

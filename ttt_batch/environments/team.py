@@ -54,10 +54,10 @@ PATIENCE = 1 if JIT_DISABLED else 2_000_000
 """Number of times that a helper looks for the next step before it sleeps; this takes a millisecond or more."""
 
 LOOKS = 1 << 8
-"""Number of looks, some microseconds, after which a thread that waits lets another one run.
+"""Number of looks, half a microsecond, after which a thread that waits lets another one run.
 
-Beside a busy process two threads on two processors take 65,536 boards of 3x3 at 0.93 of the speed of one; without this
-they took them at 0.46, as the one that was waited for had no processor.
+Beside a busy process two threads on two processors step 65,536 boards of 3x3 at 0.93 of the speed of one.  Without this
+it was 0.46, because the awaited thread had no processor.
 """
 
 SOON, LONG = 0.0005, 0.002

@@ -26,7 +26,7 @@ from ttt_batch.compiler.bits import NONE, ONE, lowest_bit, single
 from ttt_batch.compiler.jit import Bool, Int64, Int64Array, Uint8Array, Uint64Array, inlined, kernel
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, CertificateError, UsageError
-from ttt_batch.core.files import command_text, open_ordinary, reading, shown, size_of, unpacked_size
+from ttt_batch.core.files import command_text, open_ordinary, reading, reason, shown, size_of, unpacked_size
 from ttt_batch.core.outputs import OutputKind
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.evaluation.prover import DOES, GOALS, Goal
@@ -524,6 +524,8 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     except KeyError:
         how = command_text("prove", "RUN", "--certificate", "FILE")
         raise CertificateError(f"{shown(path)} is an .npz file, but no certificate; {how} writes one") from None
+    except OSError as error:
+        raise CertificateError(f"cannot read {shown(path)}: {reason(error)}; check its disk, or restore it") from error
     except Exception as error:  # a damaged archive makes zipfile and NumPy raise almost anything
         raise CertificateError(f"{shown(path)} is not a valid certificate: damaged, or not an .npz file") from error
 

@@ -108,7 +108,7 @@ def joined(cells: Iterable[object], games: Games) -> list[str]:
 
 
 class WrongResultError(GamesError):
-    """Game that ends otherwise than its line says."""
+    """Error for a game whose result differs from the one in its line."""
 
 
 def from_one() -> str:

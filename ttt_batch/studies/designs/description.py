@@ -138,7 +138,7 @@ def parse_description(text: str, name: str, *, seeds: Any = None) -> Design:
 
 
 def _keys(table: Mapping[str, Any], names: tuple[str, ...], number: int, lines: _Lines) -> dict[str, Any]:
-    """Return a table with options instead of its keys.  Raises UsageError for an unknown or repeated key, or none."""
+    """Return a table with options instead of its keys.  Raises UsageError if a key is unknown or repeated."""
     if not table:
         raise UsageError(f"{lines.place(number, '')}this grid has no key; give it one, or remove it")
     found: dict[str, Any] = {}
