@@ -21,7 +21,7 @@ from helpers.support import command
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.named_code import AS_AGENT
-from ttt_batch.games.board import Board
+from ttt_batch.games.board import UNFINISHED, Board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.keys import KeyReading
@@ -495,6 +495,21 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
     assert (status, out, err.count("\n")) == (1, "", 1)
     assert name in err and AS_AGENT in err and "FILE.py:NAME or cmd:PROGRAM" in err
     assert not (tmp_path / "out.h5").exists()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("pairs", [False, True])
+def test_best_moves_are_not_taken_for_values(first: int, pairs: bool) -> None:
+    """A perfect player by its moves; as values they would be those of a player that can be beaten."""
+    run = ttt.train(1, learner="q-learning")
+    rows = np.flatnonzero(run.graph.outcome == UNFINISHED).tolist()
+    positions = [BOARD.decode(int(run.graph.code[row])) for row in rows]
+    moves = {position: min(run.true_moves(position) or (), default=0) for position in positions}
+    given: dict[Any, Any] = {position: cell + first for position, cell in moves.items()}
+    if pairs:
+        given = {position: (cell // 3 + first, cell % 3 + first) for position, cell in moves.items()}
+    with pytest.raises(FormatError, match="it holds moves, not values; wrap a table"):
+        ttt.import_table(given)
 
 
 def test_a_table_too_large_for_the_board_names_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

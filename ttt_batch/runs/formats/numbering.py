@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.evaluation.exact_results import match
-from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, Board
+from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.solution import solve
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
@@ -295,6 +295,8 @@ def find_reading(
     best = _fitting(placed)
     if not best:
         raise FormatError(_no_reading(tables, board, max(map(_share, placed)), given))
+    if any(_holds_moves(one, board, graph) for each in best for one in each):
+        raise FormatError("each number names a free cell of its position: it holds moves, not values")
     solution = solve(graph)
     judged = [[_judged(one, graph, solution, own[at] if own else None) for at, one in enumerate(each)] for each in best]
     judged.sort(key=lambda each: -_gain(each))
@@ -351,6 +353,18 @@ def _fitting(placed: list[list[NumberedEntries]]) -> list[list[NumberedEntries]]
     kept = list(found.values())
     plainest = max(one[0].plain for one in kept)
     return [one for one in kept if one[0].plain >= plainest - 0.01] if plainest >= 0.99 else kept
+
+
+def _holds_moves(one: NumberedEntries, board: Board, graph: Graph) -> bool:
+    """Return whether the number of each unfinished position is a free cell, numbered from 0 or from 1."""
+    if one.value is None or len(one.value) > 1:
+        return False
+    there = (graph.outcome[one.rows] == UNFINISHED) & ~np.isnan(one.value[0])
+    numbers, free = one.value[0, there], marks_of_states(graph.code[one.rows[there]], board.cells) == EMPTY
+    if np.unique(numbers).size < 3 or (numbers != np.round(numbers)).any():
+        return False
+    cells = [numbers.astype(np.int64) - first for first in (0, 1) if numbers.min() >= first]
+    return any(each.max() < board.cells and free[np.arange(each.size), each].all() for each in cells)
 
 
 def _place(

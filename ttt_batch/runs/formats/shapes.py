@@ -338,6 +338,8 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board) -> Entries:
         if width == board.cells:
             shape = "a dictionary of position to a number for each cell"
             return listed_entries(keys, np.array(lists), shape)
+        if width == 2 and _are_moves(np.array(lists), board):
+            raise FormatError("each position has a row and a column: it holds moves, not values")
         values = [one[0] for one in lists]  # a second number is a count of visits
     numbers = numbers_of(values, keys)
     split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
@@ -351,6 +353,12 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board) -> Entries:
             "a dictionary of position and move to a number",
         )
     return Entries(keys, "a dictionary of position to value", numbers[None])
+
+
+def _are_moves(pairs: NDArray[np.float64], board: Board) -> bool:
+    """Return whether pairs of numbers (float64[K, 2]) look like rows and columns of many cells, from 0 or from 1."""
+    whole = (pairs == np.round(pairs)) & (pairs >= 0) & (pairs <= (board.rows, board.cols))
+    return bool(whole.all()) and len(np.unique(pairs, axis=0)) > board.cells // 2
 
 
 def _flat(value: Any, cells: int) -> list[float]:
