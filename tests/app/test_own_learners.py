@@ -139,6 +139,9 @@ def test_a_description_names_no_code(here: Path, capsys) -> None:
     status, _, err = command(capsys, "study", "a.toml", "-o", "a.h5")
     assert (status, "unknown learner 'own.py:MINE'" in err, (here / "ran").exists()) == (2, True, False)
     assert command(capsys, "study", "b.toml", "-o", "b.h5", "--learner", "own.py:MINE", "--quiet")[0] == 0
+    few = ["--games", "100", "--seeds", "1", "--quiet"]
+    for number, names in enumerate(("td,own.py:MINE", "own.py:MINE,td")):
+        assert command(capsys, "study", "--learner", names, "-o", f"{number}.h5", *few)[0] == 0
 
 
 def test_another_run_may_be_of_ones_own_learner(here: Path, capsys) -> None:

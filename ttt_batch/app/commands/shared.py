@@ -244,7 +244,8 @@ def player_named(name: str) -> str:
 
 def split_learners(typed: str) -> list[str]:
     """Return names of learners with commas between; FILE.py:NAME alone may have commas in its path."""
-    return [typed] if is_file(Path(typed.rpartition(":")[0])) else typed.split(",")
+    path, _, name = typed.rpartition(":")
+    return [typed] if name.isidentifier() and is_file(Path(path)) else typed.split(",")
 
 
 def learners_meant(typed: Text) -> Text:
