@@ -300,6 +300,8 @@ def test_what_makes_no_page_is_refused_and_an_existing_file_stays(
     path.write_text("mine")
     with pytest.raises(TttBatchError, match=r"exists already; replace it with overwrite=True"):
         web.export_page(trained(), path)
+    with pytest.raises(TttBatchError, match=r"page\.PDF: a page is an .html file; export_run\(.*\) writes a .pdf"):
+        web.export_page(trained(), tmp_path / "page.PDF")
     run = trained(board="5x5x5", games=10)
     with pytest.raises(BoardError, match=r"a page of a table needs an enumerated board; 5x5x5 .*learner='patterns'"):
         web.export_page(run, tmp_path / "other.html")

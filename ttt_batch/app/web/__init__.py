@@ -19,7 +19,8 @@ from ttt_batch.app.cards import Deck
 from ttt_batch.app.lesson import for_page
 from ttt_batch.app.web import packing
 from ttt_batch.app.web.texts import about, describe_cards, describe_networks
-from ttt_batch.core.errors import BoardError, flag
+from ttt_batch.core.errors import BoardError, UsageError, flag, worded
+from ttt_batch.core.files import shown
 from ttt_batch.core.text import Ties, check_ties, count_text
 from ttt_batch.games.board import BOARD_NAMES, Board, cells_in
 from ttt_batch.games.enumeration import choose_space, enumerate_graph
@@ -51,11 +52,14 @@ def export_page(
     ties: which of the moves that its rule may pick the agent plays there, as for `Run.candidates`, `sharp` if not
     given; networks, which know a win at once, play any of them.
     opens: the tab that it begins with; only boards that `learns` have `learn`.  `lesson` adds this tab to 3x3.
-    Raises UsageError for other ties and `sharp` of networks, BoardError for a table whose board is not enumerated and
-    for an agent of more than `MAX_BYTES`, and FormatError if the file cannot be written or exists already (unless
-    `overwrite`).
+    Raises UsageError for other ties, `sharp` of networks and a .pdf, BoardError for a table whose board is not
+    enumerated and for an agent of more than `MAX_BYTES`, and FormatError if the file cannot be written or exists
+    already (unless `overwrite`).
     """
     path = Path(path)
+    if path.suffix.lower() == ".pdf":
+        sheets = worded("ttt-batch export --to lesson", "export_run(to='lesson')")
+        raise UsageError(f"cannot write a page into {shown(path)}: a page is an .html file; {sheets} writes a .pdf")
     check_targets([path], overwrite=overwrite)
     EXPORT.write([path], [page_text(run, ties, opens).encode()], overwrite=overwrite)
     return path
