@@ -57,7 +57,10 @@ def main() -> None:
     parser.add_argument("run", help="a run file of td on 3x3")
     parser.add_argument("--games", type=int, default=10_000)
     options = parser.parse_args()
-    table, rng = read_table(options.run), random.Random(0)
+    try:
+        table, rng = read_table(options.run), random.Random(0)
+    except (OSError, KeyError):
+        parser.error(f"{options.run} is not a run file of td on 3x3; make one: ttt-batch train -o td-3x3.h5")
     print(f"read the values of {len(table):,} positions from {options.run}; playing ...", file=sys.stderr)
     for seat, name in ((1, "first"), (2, "second")):
         results = [play(table, seat, rng) for _ in range(options.games)]

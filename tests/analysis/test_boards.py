@@ -209,7 +209,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_solution_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "s.npz"
     words = ["boards", "3x4x3", "--symmetry", "on", "--solution", str(path)]
-    assert command(capsys, *words)[0] == 0
+    status, out, _ = command(capsys, *words)
+    assert status == 0 and out.endswith(f"\nwrote {path}\n")
     with np.load(path) as found:
         graph = enumerate_graph(parse_board("3x4x3"), False, True)
         assert found["symmetry"] and np.array_equal(found["code"], graph.code)

@@ -288,7 +288,7 @@ Seat = Annotated[
     Text,
     option(
         "first|second|both",
-        "The seat to prove; also X and O.",
+        "The seat to prove; also X and O. --smallest takes one, by default the first.",
         "--as",
         offers=(*SEATS, "both"),
         default="the run's own, or both",

@@ -72,7 +72,8 @@ def boards(
         entry = measure(board, symmetry)
         if solution is not None:
             write_solution(board, solution, symmetry, overwrite=overwrite)
-    shared.print_result(json, lambda: board_information(entry), lambda: board_text(entry))
+    wrote = "" if solution is None else f"\nwrote {shown(solution)}"
+    shared.print_result(json, lambda: board_information(entry), lambda: board_text(entry) + wrote)
 
 
 def warmup(
