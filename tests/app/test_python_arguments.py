@@ -107,7 +107,7 @@ def test_a_study_without_a_file_is_kept_in_memory(tmp_path: Path, monkeypatch: A
 
 NO_FILE = "3 is not the name of a file; give text or a path"
 NO_RUN_FILE = "3 is not the name of a run file; give text, a path or a Run"
-AN_AGENT = "is an agent, but a run file is needed here"
+AN_AGENT = "is an agent, but a run file is needed here; name one, or judge the agent with judge"
 NO_RUN = "3 is not a run; give a run, the name of its file, or an agent"
 NO_NAMES = "names 'ab' is one string; give a list with a name for each run, or leave it out"
 NO_LIST = "names 'b.h5' is no list; give a list with a name for each run, or leave it out"

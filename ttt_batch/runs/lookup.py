@@ -5,7 +5,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from ttt_batch.core.errors import RunFileError, UsageError, command_with, quoted
+from ttt_batch.core.errors import RunFileError, UsageError, command_with, quoted, worded
 from ttt_batch.core.files import begins_with, exists, is_file, shown
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.text import AGENT_NAMES, ALL_LEARNERS, OPPONENT_HINTS, find_name, suggested_name, unknown_name
@@ -76,7 +76,8 @@ def is_agent_name(given: str | Path) -> bool:
 def missing_file_text(path: Path) -> str:
     """Return the message about a missing file, with a suggested run file of a similar name."""
     if _is_agent_form(str(path)):
-        return f"{shown(path)} is an agent, but a run file is needed here; name one"
+        judging = worded("ttt-batch evaluate", "judge")
+        return f"{shown(path)} is an agent, but a run file is needed here; name one, or judge the agent with {judging}"
     if path.is_symlink():
         return f"{shown(path)} is a link to a file that is not there; name another file"
     names: list[str] = []
