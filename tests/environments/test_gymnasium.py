@@ -469,6 +469,9 @@ def test_final_observations_are_those_of_their_step_whenever_they_are_read():
         assert "partial" not in repr(late)
 
 
+@pytest.mark.skipif(
+    gymnasium.__version__.startswith("1.1."), reason="its own two wrappers do not fit together, for any environment"
+)
 def test_wrappers_read_final_observations():
     options = {"num_envs": 8, "seed": 1, "autoreset_mode": "same-step"}
     plain = gymnasium.make_vec(NAME, **options)
