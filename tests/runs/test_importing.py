@@ -512,6 +512,16 @@ def test_best_moves_are_not_taken_for_values(first: int, pairs: bool) -> None:
         ttt.import_table(given)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("most", [1e300, float("inf")])
+def test_large_whole_numbers_are_no_moves(most: float) -> None:
+    run = ttt.train(1)
+    positions = [BOARD.decode(code) for code in run.graph.code[:200].tolist()]
+    numbers = [float(number % 7) for number in range(199)] + [most]
+    with pytest.raises((FormatError, UsageError), match="equally good ways"):
+        ttt.import_table(dict(zip(positions, numbers, strict=True)))
+
+
 def test_a_table_too_large_for_the_board_names_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "large.json"
     path.write_bytes(b'{"board": "4x4x4-gravity", "rows": 4, ')

@@ -360,11 +360,13 @@ def _holds_moves(one: NumberedEntries, board: Board, graph: Graph) -> bool:
     if one.value is None or len(one.value) > 1:
         return False
     there = (graph.outcome[one.rows] == UNFINISHED) & ~np.isnan(one.value[0])
-    numbers, free = one.value[0, there], marks_of_states(graph.code[one.rows[there]], board.cells) == EMPTY
-    if np.unique(numbers).size < 3 or (numbers != np.round(numbers)).any():
+    numbers = one.value[0, there]
+    if np.unique(numbers).size < 3 or not np.isin(numbers, range(board.cells + 1)).all():
         return False
-    cells = [numbers.astype(np.int64) - first for first in (0, 1) if numbers.min() >= first]
-    return any(each.max() < board.cells and free[np.arange(each.size), each].all() for each in cells)
+    cells, free = numbers.astype(np.int64), marks_of_states(graph.code[one.rows[there]], board.cells) == EMPTY
+    # A column before the first cell, and one after the last: no number there is a free cell.
+    free, row = np.pad(free, ((0, 0), (1, 1))), np.arange(cells.size)
+    return bool(free[row, cells + 1].all() or free[row, cells].all())
 
 
 def _place(
