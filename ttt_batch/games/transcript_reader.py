@@ -382,16 +382,7 @@ class GameReader:
         except GamesError as error:
             message = f"{self._name}, line {at[LINES]}: {error}"
             if not self._skip_bad:
-                remedy = f"fix the line, or leave such lines out with {flag('skip_bad', True)}"
-                if self._reading.first != 1 and from_one() not in message:
-                    try:
-                        if self._parsed(line, self._reading._replace(first=1)):
-                            remedy = f"counted from 1 it is a whole game: choose {from_one()}, {remedy}"
-                    except WrongResultError as other:
-                        message += f" (counted from 1, {other})"
-                    except GamesError:
-                        pass  # it fits neither way
-                raise GamesError(f"{message}; {remedy}") from None
+                raise GamesError(f"{message}{self._way_out(line, message)}") from None
             self.skipped.add(message)
             return
         if moves:
@@ -400,6 +391,19 @@ class GameReader:
             found.start[at[GAMES]] = first + len(moves)
             for i, (cell, explores) in enumerate(moves, first):
                 found.move[i], found.exploring[i] = cell, explores
+
+    def _way_out(self, line: str, message: str) -> str:
+        """Return the end of a message about a bad line: what it is if its cells count from 1, and a remedy."""
+        remedy = f"fix the line, or leave such lines out with {flag('skip_bad', True)}"
+        if self._reading.first == 1 or from_one() in message:
+            return f"; {remedy}"
+        try:
+            whole = bool(self._parsed(line, self._reading._replace(first=1)))
+        except WrongResultError as error:
+            return f" (counted from 1, {error}); {remedy}"
+        except GamesError:
+            whole = False
+        return f"; counted from 1 it is a whole game: choose {from_one()}, {remedy}" if whole else f"; {remedy}"
 
     def _parsed(self, line: str, reading: DigitReading) -> Moves:
         """Return the moves of a line.  Raises GamesError."""
