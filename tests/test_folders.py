@@ -230,7 +230,7 @@ def test_no_test_imports_another():
     assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 212, 57_170, 46_507
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 212, 57_185, 46_521
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 

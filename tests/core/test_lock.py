@@ -133,6 +133,10 @@ def test_what_another_process_writes_is_not_replaced(locks: str, tmp_path: Path)
     output.write([path], [b"a table"], overwrite=True)
     assert lock.read_text() == "of another program"
     lock.unlink()
+    for make in (os.mkfifo, os.mkdir):
+        make(lock)
+        output.write([path], [b"a table"], overwrite=True)
+        lock.rmdir() if lock.is_dir() else lock.unlink()
     process = holder(path, locks)
     try:
         for _ in range(2):

@@ -28,6 +28,10 @@ _TRIES = 20
 """Attempts to create a file that another process may be removing; for a lock whose holder has ended, 10 ms apart."""
 
 
+_READING = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""How a lock file is opened: a link is none, and a pipe of its name does not block."""
+
+
 class Lock:
     """Exclusive lock of a run file, held from `acquire` to `release` or within a `with` block."""
 
@@ -90,22 +94,27 @@ class Lock:
 
     def check(self) -> None:
         """Raise TakenError if another process holds the lock; change nothing."""
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-        except OSError:
+        with suppress(OSError):  # there is no file, or something else of this name
+            descriptor = os.open(self.path, _READING)
+            try:
+                self._check_free(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def _check_free(self, descriptor: int) -> None:
+        """Raise TakenError unless no process holds the lock file that is open, or this one."""
+        content = os.read(descriptor, 4096).decode(errors="replace")
+        if content.startswith(_own_lines()):
             return
-        try:
-            content = os.read(descriptor, 4096).decode(errors="replace")
-            for _ in range(_TRIES):
-                free, alive = locked(descriptor), _holder_lives(content)
-                if free or (free is None and not alive) or content.startswith(_own_lines()):
-                    return
-                if alive:
-                    break
-                time.sleep(0.01)  # the holder is elsewhere, or another process checks a lock that was left behind
-            raise self._taken(content)
-        finally:
-            os.close(descriptor)
+        alive = _holder_lives(content)
+        for _ in range(_TRIES):
+            free = locked(descriptor)
+            if free or (free is None and not alive):
+                return
+            if alive:
+                break
+            time.sleep(0.01)  # the holder is elsewhere, or another process checks a lock that was left behind
+        raise self._taken(content)
 
     def _remove_left(self, *, last: bool) -> bool:
         """Remove a lock file whose process has ended; return False, so that the caller tries again.
@@ -113,7 +122,7 @@ class Lock:
         Raises TakenError if a living process holds the lock.  last: raise it whenever the lock is not free.
         """
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            descriptor = os.open(self.path, _READING)
         except FileNotFoundError:
             return False
         try:
