@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.support import command
+from oracle import naive
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError
 from ttt_batch.core.named_code import AS_AGENT
-from ttt_batch.games.board import UNFINISHED, Board
+from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.runs.formats.base import FormatError
 from ttt_batch.runs.formats.keys import KeyReading
@@ -497,19 +498,107 @@ def test_what_is_no_table_is_refused_with_a_way(name: str, tmp_path: Path, capsy
     assert not (tmp_path / "out.h5").exists()
 
 
-@pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("pairs", [False, True])
-def test_best_moves_are_not_taken_for_values(first: int, pairs: bool) -> None:
-    """A perfect player by its moves; as values they would be those of a player that can be beaten."""
-    run = ttt.train(1, learner="q-learning")
-    rows = np.flatnonzero(run.graph.outcome == UNFINISHED).tolist()
-    positions = [BOARD.decode(int(run.graph.code[row])) for row in rows]
-    moves = {position: min(run.true_moves(position) or (), default=0) for position in positions}
-    given: dict[Any, Any] = {position: cell + first for position, cell in moves.items()}
-    if pairs:
-        given = {position: (cell // 3 + first, cell % 3 + first) for position, cell in moves.items()}
-    with pytest.raises(FormatError, match="it holds moves, not values; wrap a table"):
-        ttt.import_table(given)
+def perfect_moves() -> dict[Any, list[int]]:
+    """Return every move of best play, by position; none where the game is over."""
+    board = naive.Board()
+    cells = naive.optimal_rule(board)
+    return {position: list(cells(position)) for position in board.states()}
+
+
+def text_of(position: Any) -> str:
+    return "".join(".XO"[mark] for mark in position)
+
+
+def digits_of(position: Any) -> int:
+    """Return a number with digits 1 for empty, 2 first, 0 second, the first cell lowest."""
+    return sum((1, 2, 0)[mark] * 3**cell for cell, mark in enumerate(position))
+
+
+def mover_first(position: Any) -> tuple[int, ...]:
+    return tuple((0, 1, -1)[mark if naive.mover(position) == 1 else -mark] for mark in position)
+
+
+def as_policy(moves: dict[Any, list[int]]) -> Any:
+    """Return int64[19683] by position code, -1 where there is no move."""
+    policy = np.full(3**9, -1)
+    for position, cells in moves.items():
+        policy[naive.Board().code(position)] = cells[0] if cells else -1
+    return policy
+
+
+MOVES: dict[str, Callable[[dict[Any, list[int]]], Any]] = {
+    "cells": lambda moves: {key: cells[0] if cells else None for key, cells in moves.items()},
+    "cells from 1": lambda moves: {text_of(key): cells[-1] + 1 for key, cells in moves.items() if cells},
+    "-1 at the end": lambda moves: {text_of(key): cells[0] if cells else -1 for key, cells in moves.items()},
+    "pairs": lambda moves: {key: divmod(cells[0], 3) if cells else None for key, cells in moves.items()},
+    "pairs from 1": lambda moves: {text_of(key): (c[0] // 3 + 1, c[0] % 3 + 1) for key, c in moves.items() if c},
+    "pairs in lists": lambda moves: {text_of(key): [divmod(c[0], 3)] for key, c in moves.items() if c},
+    "names": lambda moves: {text_of(key): f"{'abc'[c[0] % 3]}{c[0] // 3 + 1}" for key, c in moves.items() if c},
+    "digits as text": lambda moves: {text_of(key): str(cells[0]) for key, cells in moves.items() if cells},
+    "all best moves": lambda moves: {text_of(key): cells for key, cells in moves.items()},
+    "a row for each": lambda moves: [{"board": key, "move": cell} for key, cells in moves.items() for cell in cells],
+    "rows and columns": lambda moves: {
+        "state": [text_of(key) for key, cells in moves.items() if cells],
+        "row": [cells[0] // 3 for cells in moves.values() if cells],
+        "col": [cells[0] % 3 for cells in moves.values() if cells],
+    },
+    "mover": lambda moves: {mover_first(key): cells[0] for key, cells in moves.items() if cells},
+    "digits of keys": lambda moves: {digits_of(key): cells[0] for key, cells in moves.items() if cells},
+    "policy": as_policy,
+    "two players": lambda moves: [
+        {text_of(key): cells[0] for key, cells in moves.items() if cells and naive.mover(key) == player}
+        for player in (1, 2)
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_moves_to_play_are_proved_or_beaten(name: str) -> None:
+    """A perfect player by its moves, and the same with one spoilt move: O answers the middle at an edge."""
+    moves, middle = perfect_moves(), (0, 0, 0, 0, 1, 0, 0, 0, 0)
+    table = MOVES[name](moves)
+    run = ttt.import_table(dict(zip("XO", table, strict=True)) if name == "two players" else table)
+    assert "position to the moves to play, not to values" in run.notes[0]
+    assert ("the first cell is number 1" in run.notes[0]) == (name == "cells from 1")
+    assert run.evaluation("random").unbeatable == {"first": True, "second": True}
+    table = MOVES[name](moves | {middle: [1]})
+    run = ttt.import_table(dict(zip("XO", table, strict=True)) if name == "two players" else table)
+    found = run.evaluation("random")
+    line = found.losing_line["second"]
+    assert found.unbeatable == {"first": True, "second": False} and line is not None and line[:2] == [4, 1]
+
+
+@pytest.mark.parametrize(
+    ("write", "wrong", "shown"),
+    [(int, 3, "3"), (str, 3, "'3'"), (lambda cell: divmod(cell, 3), 3, "[1, 0]"), (int, 12, "12")],
+)
+def test_a_move_that_is_not_possible_is_refused_by_name(
+    write: Callable[[int], Any], wrong: int, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = {text_of(position): write(cells[0]) for position, cells in perfect_moves().items() if cells}
+    (tmp_path / "moves.json").write_text(json.dumps(table | {"X..O.....": write(wrong)}))
+    status, out, err = command(capsys, "import", tmp_path / "moves.json", "-o", tmp_path / "out.h5")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert f"move {shown} of position X..O..... is not possible; mend the table" in err
+
+
+def test_moves_of_a_bad_player_are_not_turned() -> None:
+    """By the marks' usual meaning, though with another one the moves would be better."""
+    best = {position: set(cells) for position, cells in perfect_moves().items() if cells}
+    bad = {key: max(set(naive.Board().legal(key)) - cells or cells) for key, cells in best.items()}
+    for table in (bad, {text_of(key): cell for key, cell in bad.items()}):
+        run = ttt.import_table(table)
+        assert all(run.candidates(key) == [cell] for key, cell in list(bad.items())[:200])
+
+
+def test_what_few_moves_leave_open_is_asked_or_said() -> None:
+    few = {".........": 4, "X........": 4, "....X....": 1, "XO.......": 3, "X...O....": 8}
+    with pytest.raises(UsageError, match="cells counted from 0 or from 1; write them as names, the first one as a1"):
+        ttt.import_table(few)
+    said: list[str] = []
+    run = ttt.import_table({"X..O.....": "b2"}, warn=said.append)
+    assert said == ["the table has no move for 4,519 of 4,520 unfinished positions (100.0%), which keep start values"]
+    assert run.notes[1].startswith("as first it can be beaten only through positions that the table lacks")
 
 
 @pytest.mark.filterwarnings("error")

@@ -214,8 +214,8 @@ def import_table(
 ) -> Run:
     """Read a table in memory into a run of `learner`, and save it to `out` if given.
 
-    table: a dictionary from positions to values, to numbers for all cells, or to dictionaries of moves; or from
-    (position, move) to numbers.  Also an array indexed by position number, or a frame of pandas.
+    table: a dictionary from positions to values, to numbers for all cells, to dictionaries of moves, or to the moves
+    to play; or from (position, move) to numbers.  Also an array indexed by position number, or a frame of pandas.
     learner: by default one with such a table.
     options: `board`, `player` (the owner of the values), `keys`, `warn` and those of `Config`.
     keys: signs for an empty cell, the first and the second player, such as `0,1,2` or `space,X,O`.  Then `mover` if the

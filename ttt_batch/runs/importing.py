@@ -389,12 +389,16 @@ def _lacking(run: Run, found: recognising.Recognised, instead: str, warn: Callab
     """
     graph = run.graph
     missing = recognising.missing_moves(graph, found.table)
-    lacking = int(np.count_nonzero(missing))
-    if not lacking:
+    if not missing.any():
         return ()
+    number, counted = "number", missing
     what = "moves" if found.table.q is not None else "moves to unfinished positions"
-    share = f"{lacking:,} of {missing.size:,} {what} ({lacking / missing.size:.1%})"
-    warn(f"the table has no number for {share}, which {instead}")
+    if found.to_play:
+        number, what = "move", "unfinished positions"
+        counted = np.logical_or.reduceat(missing, graph.first_edge[:-1].astype(np.int64))
+    lacking = int(np.count_nonzero(counted))
+    share = f"{lacking:,} of {counted.size:,} {what} ({lacking / counted.size:.1%})"
+    warn(f"the table has no {number} for {share}, which {instead}")
     chosen = chosen_edges(graph, run.policy)
     lines = []
     for seat, name in enumerate(SEATS):

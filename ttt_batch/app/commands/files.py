@@ -256,9 +256,9 @@ def import_(
 ) -> None:
     """Read another program's table into a run file.
 
-    It may be plain HDF5 of export, a dictionary (JSON or pickle), an array (npy, npz) or columns (csv, text, parquet).
-    Keys may be numbers, text or tuples, and data/tables.md shows each shape.  Wrap any other table as an agent;
-    `ttt-batch evaluate --help` shows eight lines for a dictionary.
+    It may be plain HDF5 of export, a dictionary (JSON or pickle), an array (npy, npz) or columns (csv, text, parquet),
+    of values or of moves to play, such as b2.  Keys may be numbers, text or tuples, and data/tables.md shows each
+    shape.  Wrap any other table as an agent; `ttt-batch evaluate --help` shows eight lines for a dictionary.
     """
     from ttt_batch.app.reports.training import training_summary, verdict_text
     from ttt_batch.runs.config import make_config

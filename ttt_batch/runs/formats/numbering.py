@@ -23,7 +23,7 @@ from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.solution import solve
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
 from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
-from ttt_batch.runs.formats.shapes import Entries
+from ttt_batch.runs.formats.shapes import Entries, moves_to_play
 from ttt_batch.simulation.policy import policy_among, random_policy
 
 Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
@@ -246,6 +246,8 @@ class NumberedEntries:
     gain: quality of the reading: the scores' lead over chance plus the agreement with optimal play.
     signs: 1 or -1 for each player.  For `q`, 1 if larger numbers are better for the player who moves.  For `value`, 1
     if the positions after that player's moves have their value to the first player.
+    to_play: the table says which moves to play; these have the number 1, and all others of their positions 0.
+    shift: the number of the first cell in moves.  refused: a move to play that is impossible, in words; or empty.
     """
 
     reading: KeyReading
@@ -256,6 +258,9 @@ class NumberedEntries:
     left_out: int
     example: str
     plain: float
+    to_play: bool = False
+    shift: int = 0
+    refused: str = ""
     signs: tuple[int, ...] = (1, 1)
     scores: tuple[float, ...] = (0.0, 0.0)
     chance: tuple[float, ...] = (0.0, 0.0)
@@ -277,34 +282,23 @@ def find_reading(
     low: see `keys.readings`, `low_first`.
     Raises FormatError if no reading fits, and UsageError if several fit equally well.
     """
-    symbols = [symbols_of(table.keys, board) for table in tables]
-    tried = (
-        [replace(given, numbers=symbols[0].numbers)]
-        if given is not None
-        else readings(symbols[0], board, low_first=low, by_moves=tables[0].values is None)
-    )
-    finder = row_finder(graph)
-    placed = [
-        [
-            _place(table, known, reading, shift, board, graph, finder)
-            for table, known in zip(tables, symbols, strict=True)
-        ]
-        for reading in tried
-        for shift in tables[0].shifts
-    ]
+    placed = _placed(tables, board, graph, given, low=low, by_moves=tables[0].values is None)
     best = _fitting(placed)
     if not best:
         raise FormatError(_no_reading(tables, board, max(map(_share, placed)), given))
-    if any(_holds_moves(one, board, graph) for each in best for one in each):
-        raise FormatError("each number names a free cell of its position: it holds moves, not values")
     solution = solve(graph)
     judged = [[_judged(one, graph, solution, own[at] if own else None) for at, one in enumerate(each)] for each in best]
     judged.sort(key=lambda each: -_gain(each))
     fitting = len(judged)
+    to_play = tables[0].best is not None
     usual = [each for each in judged if each[0].reading.usual]
-    if usual and _gain(usual[0]) > _gain(judged[0]) - CLEARLY:
+    if to_play and not usual:
+        usual = [each for each in judged if each[0].reading.first == "1" and not each[0].reading.mover]
+    if usual and (to_play or _gain(usual[0]) > _gain(judged[0]) - CLEARLY):  # whoever plays badly has usual keys, too
         judged = usual
     taken = judged[0]
+    if to_play and any(each[0].reading == taken[0].reading for each in judged[1:]):
+        raise UsageError("its moves may be cells counted from 0 or from 1; write them as names, the first one as a1")
     if given is not None:
         return taken, "as given"
     facts = _facts(taken)
@@ -319,6 +313,53 @@ def find_reading(
             f"give {flag('keys')}: {choices}"
         )
     return taken, f"of {fitting} numberings that fit, the one with which the table plays best: {facts}"
+
+
+def _placed(
+    tables: Sequence[Entries], board: Board, graph: Graph, given: KeyReading | None, *, low: bool, by_moves: bool
+) -> list[list[NumberedEntries]]:
+    """Return the entries of each table under each reading to try.  Parameters as of `find_reading` and `readings`."""
+    symbols = [symbols_of(table.keys, board) for table in tables]
+    tried = (
+        [replace(given, numbers=symbols[0].numbers)]
+        if given is not None
+        else readings(symbols[0], board, low_first=low, by_moves=by_moves)
+    )
+    finder = row_finder(graph)
+    return [
+        [
+            _place(table, known, reading, shift, board, graph, finder)
+            for table, known in zip(tables, symbols, strict=True)
+        ]
+        for reading in tried
+        for shift in tables[0].shifts
+    ]
+
+
+def with_moves_found(
+    tables: list[Entries], board: Board, graph: Graph, given: KeyReading | None, *, low: bool
+) -> list[Entries]:
+    """Return tables whose numbers are free cells, or -1 for no move, as tables of moves to play; others unchanged.
+
+    Parameters as of `find_reading`.
+    """
+    numbers = [table.values[0] for table in tables if table.values is not None and len(table.values) == 1]
+    known = [each[~np.isnan(each) & (each != -1)] for each in numbers]
+    if len(known) < len(tables) or any((each != np.round(each)).any() or np.unique(each).size < 3 for each in known):
+        return tables
+    sure = [
+        replace(table, values=np.where((each != -1) & (table.told is None or table.told), each, np.nan)[None])
+        for table, each in zip(tables, numbers, strict=True)
+    ]
+    best = _fitting(_placed(sure, board, graph, given, low=low, by_moves=True))
+    if not any(all(_holds_moves(one, board, graph) for one in each) for each in best):
+        return tables
+    found = []
+    for table, each in zip(tables, numbers, strict=True):
+        at = np.flatnonzero((each >= 0) & (each < 1000)).tolist()  # a finished position may have any number
+        entries = moves_to_play([table.keys[one] for one in at], [[int(each[one])] for one in at], board)
+        found.append(replace(entries, told=None if table.told is None else table.told[at]))
+    return found
 
 
 def _facts(taken: list[NumberedEntries]) -> str:
@@ -356,17 +397,19 @@ def _fitting(placed: list[list[NumberedEntries]]) -> list[list[NumberedEntries]]
 
 
 def _holds_moves(one: NumberedEntries, board: Board, graph: Graph) -> bool:
-    """Return whether the number of each unfinished position is a free cell, numbered from 0 or from 1."""
-    if one.value is None or len(one.value) > 1:
+    """Return whether the whole numbers of unfinished positions are free cells, counted from 0 or from 1.
+
+    If many cells occur, a tenth of the numbers may be wrong.
+    """
+    there = graph.outcome[one.rows] == UNFINISHED
+    numbers = np.empty(0) if one.value is None else one.value[0, there]
+    if (different := np.unique(numbers).size) < 3:
         return False
-    there = (graph.outcome[one.rows] == UNFINISHED) & ~np.isnan(one.value[0])
-    numbers = one.value[0, there]
-    if np.unique(numbers).size < 3 or not np.isin(numbers, range(board.cells + 1)).all():
-        return False
-    cells, free = numbers.astype(np.int64), marks_of_states(graph.code[one.rows[there]], board.cells) == EMPTY
+    cells = np.where(np.isin(numbers, range(board.cells + 1)), numbers, -1).astype(np.int64)
     # A column before the first cell, and one after the last: no number there is a free cell.
-    free, row = np.pad(free, ((0, 0), (1, 1))), np.arange(cells.size)
-    return bool(free[row, cells + 1].all() or free[row, cells].all())
+    free = np.pad(marks_of_states(graph.code[one.rows[there]], board.cells) == EMPTY, ((0, 0), (1, 1)))
+    right = max(free[np.arange(cells.size), cells + first].mean() for first in (0, 1))
+    return bool(right == 1 or (right >= 0.9 and different > board.cells // 2))
 
 
 def _place(
@@ -382,7 +425,7 @@ def _place(
     n_told = rows.size if table.told is None else int(np.count_nonzero(table.told))
     left_out = int(np.count_nonzero(wrong))
     share = 1.0 - left_out / n_told
-    value, q, plain = table.values, None, 1.0
+    value, q, plain, refused = table.values, None, 1.0, ""
     if share < 1 - MOST_IMPOSSIBLE:
         kept = np.zeros(rows.size, np.bool_)
         q = None if value is not None else np.zeros((rows.size, board.cells))
@@ -391,7 +434,12 @@ def _place(
     else:
         q, taken, bad = _by_cell(table, rows, shift, board, graph)
         if not table.listed:
+            if table.told is not None:
+                bad = bad[table.told[table.rows[bad]]]
             share, left_out = 1.0 - bad.size / table.rows.size, bad.size
+            if table.best is not None and (known := bad[rows[table.rows[bad]] >= 0]).size:
+                text = texts_of(codes[table.rows[known[:1]]], board.cells)[0]
+                refused = f"move {quoted(_plain(table.best[known[0]]))} of position {text} is not possible"
             wrong[:] = False
             wrong[table.rows[bad]] = True
         elif taken.size:
@@ -399,7 +447,10 @@ def _place(
         kept = (rows >= 0) & (rows < graph.first_edge.size - 1) & ~np.isnan(q).all(axis=1)
     kept_value, kept_q = None if value is None else value[:, kept], None if q is None else q[kept]
     example = _shown(table, codes, wrong, board)
-    return NumberedEntries(reading, rows[kept], kept_value, kept_q, share, left_out, example, plain)
+    found = NumberedEntries(reading, rows[kept], kept_value, kept_q, share, left_out, example, plain)
+    if kept_q is None or table.best is None:
+        return found
+    return replace(found, q=np.nan_to_num(kept_q), to_play=True, shift=shift, refused=refused)
 
 
 def _by_cell(
@@ -441,9 +492,10 @@ def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: Key
             f"with {flag('keys')} {given.option}, {most:.0%} of the entries are positions that can occur; "
             "give other keys"
         )
+    moves = "" if tables[0].best is None else " in which its moves are possible cells"
     return (
-        f"no known numbering turns its keys, such as {key}, into positions of board {board.name} ({most:.0%} of the "
-        f"entries at best); give the table's own board"
+        f"no known numbering turns its keys, such as {key}, into positions of board {board.name}{moves} "
+        f"({most:.0%} of the entries at best); give the table's own board"
     )
 
 
@@ -461,7 +513,7 @@ def _judged(one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], own:
             sign = _SIGNS[seat] if both else _SIGNS[own or 0]
             found *= sign
         else:
-            sign, found = (1 if found > -CLEARLY else -1), abs(found)
+            sign, found = (1, found) if one.to_play else (1 if found > -CLEARLY else -1, abs(found))
         known = own is None or own == seat
         signs.append(1 if both else sign)
         agreement.append(found if known else 0.0)
@@ -524,6 +576,8 @@ def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
 
 def perspective_text(one: NumberedEntries) -> str:
     """Return a text that says whose numbers a table holds; empty in the usual case."""
+    if one.to_play:
+        return "; the first cell is number 1" * one.shift
     if one.q is not None:
         turned = [seat for seat, sign in zip(SEATS, one.signs, strict=True) if sign < 0]
         return f"; where the {' or the '.join(turned)} player moves less is better" if turned else ""

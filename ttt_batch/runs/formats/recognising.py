@@ -243,12 +243,14 @@ class Recognised:
 
     table: a list of states.  taken: a line that describes the files.  warnings: lines about entries left out.
     middle: the value of a draw on the table's scale.
+    to_play: the table says which moves to play.
     """
 
     table: Table
     taken: str
     warnings: tuple[str, ...]
     middle: float
+    to_play: bool
 
 
 def recognised(
@@ -265,7 +267,8 @@ def recognised(
     if len(found) == 1 and isinstance(found[0], Players):
         found = list(found[0])
     tables = [entries_of(each, board) for each in found]
-    if len({table.values is None for table in tables}) > 1:
+    tables = numbering.with_moves_found(tables, board, graph, reading, low=low)
+    if len({(table.values is None, table.best is None) for table in tables}) > 1:
         raise FormatError("one player's table holds values of positions, the other's those of moves; give one kind")
     players: tuple[int, ...] = (0, 1) if len(tables) == 2 else () if own is None else (own,)
     if players and any(table.values is None for table in tables):
@@ -273,6 +276,8 @@ def recognised(
             raise UsageError("a player is named, but the file holds the values of moves; leave the player out")
         tables, players = [_joined(tables)], ()
     placed, why = numbering.find_reading(tables, board, graph, reading, own=players, low=low)
+    if placed[0].refused:
+        raise FormatError(f"{placed[0].refused}; mend the table")
     parts = [
         numbering.as_table(one, graph, board.cells, players[number] if players else None)
         for number, one in enumerate(placed)
@@ -292,7 +297,7 @@ def recognised(
     owner = "" if players else numbering.perspective_text(placed[0])
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
     middle = 0.0 if placed[0].value is None else numbering.middle_of(placed[0].value)
-    return Recognised(table, taken, warnings, middle)
+    return Recognised(table, taken, warnings, middle, placed[0].to_play)
 
 
 def learner_for(table: Table, middle: float = 0.0) -> str:
@@ -355,6 +360,7 @@ def _joined(tables: Sequence[Entries]) -> Entries:
         q=np.concatenate([first.q, second.q]),
         shifts=first.shifts,
         listed=first.listed and second.listed,
+        best=None if first.best is None or second.best is None else [*first.best, *second.best],
     )
 
 

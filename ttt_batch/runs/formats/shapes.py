@@ -35,6 +35,7 @@ class Entries:
     shifts: the possible numbers of the first cell in `moves`: (0,), (1,), or both if unknown.
     listed: every key has a number for each cell, so the numbers of occupied cells carry no information.
     told: bool[K], for an array with all keys: the keys whose numbers differ from the commonest ones.
+    best: for a table of moves to play, the M moves as written; their numbers `q` are 1.
     shape: a description of the table, for messages.
     """
 
@@ -47,6 +48,7 @@ class Entries:
     shifts: tuple[int, ...] = (0,)
     listed: bool = False
     told: Any = None
+    best: Sequence[Any] | None = None
 
 
 def described(found: Any) -> str:
@@ -314,8 +316,13 @@ def _commonest(numbers: NDArray[np.float64]) -> float:
     return float(found[counts.argmax()]) if found.size else float("nan")
 
 
-def _of_pairs(keys: list[Any], values: list[Any], board: Board) -> Entries:
-    """Return the entries of keys and their values: a number, a number for each cell, or numbers by move."""
+def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool = False) -> Entries:
+    """Return the entries of keys and their values: a number, numbers for each cell or by move, or moves to play.
+
+    moves: the values are named as moves.
+    """
+    if (lists := _listed_moves(values, board, named=moves)) is not None:
+        return moves_to_play(keys, lists, board)
     first = next((value for value in values if value is not None), None)
     if isinstance(first, Mapping):
         if (name := named("value", first)) and all(_cell(each, board) is None for each in first):
@@ -338,8 +345,6 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board) -> Entries:
         if width == board.cells:
             shape = "a dictionary of position to a number for each cell"
             return listed_entries(keys, np.array(lists), shape)
-        if width == 2 and _are_moves(np.array(lists), board):
-            raise FormatError("each position has a row and a column: it holds moves, not values")
         values = [one[0] for one in lists]  # a second number is a count of visits
     numbers = numbers_of(values, keys)
     split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
@@ -355,10 +360,33 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board) -> Entries:
     return Entries(keys, "a dictionary of position to value", numbers[None])
 
 
-def _are_moves(pairs: NDArray[np.float64], board: Board) -> bool:
-    """Return whether pairs of numbers (float64[K, 2]) look like rows and columns of many cells, from 0 or from 1."""
-    whole = (pairs == np.round(pairs)) & (pairs >= 0) & (pairs <= (board.rows, board.cols))
-    return bool(whole.all()) and len(np.unique(pairs, axis=0)) > board.cells // 2
+def moves_to_play(keys: Sequence[Any], moves: Iterable[list[Any]], board: Board) -> Entries:
+    """Return the entries of a table that says which moves to play in each position: the number of each is 1."""
+    listed = [(key, one) for key, each in zip(keys, moves, strict=True) for one in each]
+    best = [one for _, one in listed]
+    shape = "a dictionary of position to the moves to play, not to values"
+    return replace(
+        by_moves([key for key, _ in listed], best, np.ones(len(best)), board, shape), listed=False, best=best
+    )
+
+
+def _listed_moves(values: list[Any], board: Board, *, named: bool) -> list[list[Any]] | None:
+    """Return the moves to play in each position; None if the values may be anything else than moves.
+
+    Moves are names such as `b2`, pairs for many different cells, lists of several lengths, or whatever is `named` so.
+    """
+    plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
+    plain = [[] if value is None or (isinstance(value, str) and value in CELL_SIGNS) else value for value in plain]
+    lists = [[*value] if isinstance(value, list | tuple) else [value] for value in plain]
+    lengths = {len(each) for each in lists if each}
+    whole = [[each] if each else [] for each in lists] if lengths == {2} else lists
+    pairs = {_cell(each[0], board) for each in whole if each} if lengths in ({1}, {2}) else {None}
+    if all(isinstance(pair, tuple) and (named or max(pair) <= max(board.rows, board.cols)) for pair in pairs):
+        lists, named = whole, named or len(pairs) > board.cells // 2
+    if not (named or len(lengths) > 1 or any(isinstance(one, str) for each in lists for one in each)):
+        return None
+    cells = [[_cell(one, board) for one in each] for each in lists]
+    return lists if any(cells) and all(None not in each and len({*each}) == len(each) for each in cells) else None
 
 
 def _flat(value: Any, cells: int) -> list[float]:
@@ -431,8 +459,9 @@ def entries_of_columns(columns: Mapping[Any, Any], board: Board) -> Entries:
         return lists[name]
 
     value, moves = named("value", rest), named("move", rest)
-    if value and (row := named("row", rest)) and (across := named("column", rest)):
-        moves, lists["move"] = ["move"], list(zip(column(row[0]), column(across[0]), strict=True))
+    if (row := named("row", rest)) and (across := named("column", rest)) and (value or len(rest) == 2):
+        lists["move"] = list(zip(column(row[0]), column(across[0]), strict=True))
+        moves = rest = ["move"]
     if moves and value:
         numbers = numbers_of(column(value[0]), positions)
         return by_moves(positions, column(moves[0]), numbers, board, "columns of position, move and number")
@@ -443,7 +472,7 @@ def entries_of_columns(columns: Mapping[Any, Any], board: Board) -> Entries:
         q = np.array([numbers_of(_occupied(column(name)), positions) for name in rest[-board.cells :]]).T
         return listed_entries(positions, q, "columns of position and a number for each cell")
     for name in [*value, *rest]:
-        return _of_pairs(positions, column(name), board)
+        return _of_pairs(positions, column(name), board, moves=rest == moves)
     raise FormatError(f"none of its columns {quoted(list(columns))} holds values; name one `value`")
 
 
