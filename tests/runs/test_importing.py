@@ -591,6 +591,20 @@ def test_moves_of_a_bad_player_are_not_turned() -> None:
         assert all(run.candidates(key) == [cell] for key, cell in list(bad.items())[:200])
 
 
+@pytest.mark.parametrize("side", [1, -1])
+def test_values_of_moves_fit_minimax_q(side: int) -> None:
+    """It keeps them as the first player sees them, and occupied cells among them.  side: of the second player's."""
+    free, best = naive.Board().legal, perfect_moves()
+    table = {
+        text_of(key): {cell: float(cell in cells) * (side if naive.mover(key) == 2 else 1) for cell in free(key)}
+        for key, cells in best.items()
+        if cells
+    }
+    run = ttt.import_table(table, learner="minimax-q")
+    assert ttt.evaluate(run).unbeatable == {"first": True, "second": True}
+    assert all({*run.candidates(text_of(key))} <= {*cells} for key, cells in best.items() if cells)
+
+
 def test_what_few_moves_leave_open_is_asked_or_said() -> None:
     few = {".........": 4, "X........": 4, "....X....": 1, "XO.......": 3, "X...O....": 8}
     with pytest.raises(UsageError, match="cells counted from 0 or from 1; write them as names, the first one as a1"):

@@ -17,6 +17,7 @@ from ttt_batch.core.text import SEATS, choose, choose_seat, count_text
 from ttt_batch.evaluation.certificates import Certificate
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
 from ttt_batch.games.enumeration import enumerate_graph, too_large
+from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import GIVEN, Config, cannot_play_second_error, make_config
@@ -38,7 +39,7 @@ from ttt_batch.runs.plain_hdf5 import run_without_statistics
 from ttt_batch.runs.run import Clock, Run, record_once
 from ttt_batch.runs.storage.container import SIGNATURE
 from ttt_batch.runs.storage.run_file import RUN_FILE
-from ttt_batch.simulation.policy import chosen_edges
+from ttt_batch.simulation.policy import chosen_edges, legal_edges
 
 ILLEGAL = -1.0
 
@@ -368,6 +369,8 @@ def _import_contents(ask: _Request, contents: Sequence[recognising.Content]) -> 
         ask.warn(line)
     only_second = own == 1 or (found.table.value is not None and bool(np.isnan(found.table.value[0]).all()))
     _fill(run, found.table, only_second=only_second)
+    if run.learner.zero_sum and has_actions(run.learner):
+        _as_first_player_sees(run, recognising.missing_moves(run.graph, found.table))
     fed_back = learner is None and fitting == recognising.OF_FINAL_VALUES
     if fed_back:
         np.nan_to_num(run.tables.value, copy=False)  # its program treats missing values as 0, not as moves to avoid
@@ -375,6 +378,17 @@ def _import_contents(ask: _Request, contents: Sequence[recognising.Content]) -> 
     lacking = _lacking(run, found, "count as 0" if fed_back else "keep start values", ask.warn)
     run.notes = (_note(found.taken, run, learner), *lacking)
     return run
+
+
+def _as_first_player_sees(run: Run, missing: NDArray[np.bool_]) -> None:
+    """Turn the values of the second player's moves, and let occupied cells lose, which other programs do not choose.
+
+    missing: bool[E], the moves without a value, which keep their random start values if they are legal.
+    """
+    graph, q = run.graph, run.tables.q
+    q[~missing & (graph.ply[rows_of_edges(graph)] % 2 == 1)] *= -1
+    taken = missing & ~legal_edges(graph)
+    q[taken] = run.worth[0, graph.outcome[graph.child[taken]]]
 
 
 def _note(taken: str, run: Run, told: str | None) -> str:
@@ -388,7 +402,7 @@ def _lacking(run: Run, found: recognising.Recognised, instead: str, warn: Callab
     instead: treatment of missing numbers, in words.
     """
     graph = run.graph
-    missing = recognising.missing_moves(graph, found.table)
+    missing = recognising.missing_moves(graph, found.table) & legal_edges(graph)
     if not missing.any():
         return ()
     number, counted = "number", missing
