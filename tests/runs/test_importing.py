@@ -284,6 +284,21 @@ def test_impossible_positions_are_left_out_with_a_warning(known: Known, tables: 
     assert re.search(r", such as [XO.]{9}$", said[0])
 
 
+@pytest.mark.parametrize(("turned", "where"), [((0, 1), ""), ((1,), " where the second player moves")])
+def test_a_warning_says_that_numbers_of_moves_are_costs(
+    known: Known, tables: ModuleType, turned: tuple[int, ...], where: str
+) -> None:
+    run, moves = known["moves 30000"]
+    costs = {}
+    for code, q in moves.items():
+        sign = -1 if sum(mark != 0 for mark in BOARD.decode(code)) % 2 in turned else 1
+        costs[tables.text(code)] = {cell: sign * x for cell, x in q.items()}
+    said: list[str] = []
+    found = ttt.import_table(costs, warn=said.append)
+    assert len(said) == 1 and said[0].startswith(f"the table's numbers are read as costs{where}: the smallest is")
+    assert np.array_equal(found.tables.q, run.tables.q) and "costs" not in found.notes[0]
+
+
 def test_a_partial_table_keeps_start_values_and_says_what_follows(known: Known, tables: ModuleType) -> None:
     run, moves = known["moves best"]
     assert all(run.evaluation("random").unbeatable.values())

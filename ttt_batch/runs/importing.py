@@ -232,7 +232,7 @@ def import_tables(
 
     paths: one file, or one or two for a program with a file per player.  form: the format; by default recognised from
     the content.  player: the player of a single file.  keys: numbering of the keys, see `keys.parse_reading`; by
-    default recognised from the table.  warn: called with each line about missing entries.  options: those of `Config`.
+    default recognised from the table.  warn: called with each warning.  options: those of `Config`.
     `notes` of the run say how the files were read.
     Files that a page has saved name a learner and a number of games, which the run keeps.  With that learner it also
     keeps step size, exploration and seed.

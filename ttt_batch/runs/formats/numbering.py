@@ -574,13 +574,22 @@ def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
     return (win if seat == 0 else loss) + draw / 2
 
 
+def costs_text(one: NumberedEntries) -> str:
+    """Return a warning that the numbers of moves are read with the opposite sign; empty if they are not."""
+    turned = [seat for seat, sign in zip(SEATS, one.signs, strict=True) if sign < 0]
+    if one.q is None or not turned:
+        return ""
+    where = "" if len(turned) == len(SEATS) else f" where the {turned[0]} player moves"
+    return (
+        f"the table's numbers are read as costs{where}: the smallest is the best move, and the run holds them with the "
+        f"opposite sign; if the largest is, give the table's own {flag('board')}, or wrap it as an agent, FILE.py:NAME"
+    )
+
+
 def perspective_text(one: NumberedEntries) -> str:
-    """Return a text that says whose numbers a table holds; empty in the usual case."""
-    if one.to_play:
-        return "; the first cell is number 1" * one.shift
+    """Return a text that says whose values a table of positions holds, or how moves to play count cells; or nothing."""
     if one.q is not None:
-        turned = [seat for seat, sign in zip(SEATS, one.signs, strict=True) if sign < 0]
-        return f"; where the {' or the '.join(turned)} player moves less is better" if turned else ""
+        return "; the first cell is number 1" if one.to_play and one.shift else ""
     views: dict[tuple[int, ...], str] = {
         (1, -1): "who has just moved",
         (-1, 1): "who moves next",

@@ -241,7 +241,7 @@ of final positions, and values of moves.
 class Recognised:
     """Table whose numbering has been recognised.
 
-    table: a list of states.  taken: a line that describes the files.  warnings: lines about entries left out.
+    table: a list of states.  taken: a line that describes the files.  warnings: lines about entries left out and costs.
     middle: the value of a draw on the table's scale.
     to_play: the table says which moves to play.
     """
@@ -291,7 +291,7 @@ def recognised(
             "it holds an infinite number for a move to a free cell or a position; save finite numbers only"
         )
     table = validated_table(table, board, LARGEST)
-    warnings = _left_out(placed)
+    warnings = tuple(filter(None, (_left_out(placed), numbering.costs_text(placed[0]))))
     kind = f"{contents[0].kind}: " if contents[0].kind else ""
     shape = tables[0].shape if len(tables) == 1 else f"{tables[0].shape} for each player"
     owner = "" if players else numbering.perspective_text(placed[0])
@@ -340,13 +340,14 @@ def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool
     return found.gain < ours.gain + 2 * numbering.CLEARLY
 
 
-def _left_out(placed: Sequence[numbering.NumberedEntries]) -> tuple[str, ...]:
+def _left_out(placed: Sequence[numbering.NumberedEntries]) -> str:
+    """Return a warning about entries that are left out; empty if all are used."""
     left_out = sum(one.left_out for one in placed)
     if not left_out:
-        return ()
+        return ""
     example = next(one.example for one in placed if one.left_out)
     entries = count_text(left_out, "entry", "entries")
-    return (f"{entries} left out, of positions that cannot occur or moves to occupied cells, such as {example}",)
+    return f"{entries} left out, of positions that cannot occur or moves to occupied cells, such as {example}"
 
 
 def _joined(tables: Sequence[Entries]) -> Entries:
