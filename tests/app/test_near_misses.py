@@ -76,6 +76,8 @@ MISUSED = [
     ("play O", "there is no file O; did you mean --as second?"),
     ("play as first", "there is no file as; did you mean --as?"),
     ("play 4x4", "there is no file 4x4; did you mean --board 4x4?"),
+    ("play connect4", "there is no file connect4; did you mean --board connect4?"),
+    ("evaluate tictactoe", "there is no file tictactoe; did you mean --board 3x3?"),
     ("play human", "there is no file human: the opponent is its argument, e.g. ttt-batch play td-3x3.h5"),
     ("show center", "there is no file center: a position is moves or rows, e.g. ttt-batch show b2 a1"),
     ("evaluate vs random", "there is no file vs; did you mean --against?"),

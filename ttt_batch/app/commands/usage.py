@@ -196,6 +196,8 @@ def meant_argument(word: str, options: Mapping[str, Any], ctx: Any) -> str | Non
         "--against": is_file(find_run(word or " ")),
         "--out": has_ending(Path(word)),
     }
+    if (folded := fold_case(word)) in NAMED | BOARD_NAMES:
+        word, shapes["--board"] = NAMED.get(folded, word), True
     return next((f"{opt} {word}" for opt, fits in shapes.items() if fits and opt in options), None)
 
 
