@@ -341,6 +341,14 @@ def test_a_learner_in_the_place_of_a_run(here, capsys, typed):
     )
 
 
+@pytest.mark.parametrize("typed", ["evaluate {}", "tournament {} random", "evaluate old --against {}"])
+def test_an_agent_without_the_ending_of_its_file(here, capsys, typed):
+    (here / "mine.py").touch()
+    said = "there is no file mine:first (did you mean mine.py:first?); check the name\n"
+    assert said in command(capsys, *typed.format("mine:first").split())[2]
+    assert "did you mean" not in command(capsys, *typed.format("other:first").split())[2]
+
+
 def test_a_file_in_the_place_of_a_command(here, capsys):
     assert command(capsys, "old.h5")[2] == (
         "ttt-batch: there is no command 'old.h5', and old.h5 is a file; name a command first, e.g. ttt-batch info "

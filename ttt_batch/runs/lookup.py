@@ -5,6 +5,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
+from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import RunFileError, UsageError, command_with, quoted, worded
 from ttt_batch.core.files import begins_with, exists, is_file, shown
 from ttt_batch.core.named_code import is_callable_name
@@ -73,13 +74,22 @@ def is_agent_name(given: str | Path) -> bool:
     return isinstance(given, str) and isinstance(find_agent_or_run(given), str)
 
 
+def _agent_meant(text: str) -> str:
+    """Return `FILE.py:NAME` for `FILE:NAME` if there is such a file, else an empty text."""
+    file, colon, name = text.rpartition(":")
+    there = colon and name.isidentifier() and is_file(Path(f"{file}.py"))
+    return f"{file}.py:{name}" if there else ""
+
+
 def missing_file_text(path: Path) -> str:
-    """Return the message about a missing file, with a suggested run file of a similar name."""
+    """Return the message about a missing file, with a suggested agent or run file of a similar name."""
     if _is_agent_form(str(path)):
         judging = worded("ttt-batch evaluate", "judge")
         return f"{shown(path)} is an agent, but a run file is needed here; name one, or judge the agent with {judging}"
     if path.is_symlink():
         return f"{shown(path)} is a link to a file that is not there; name another file"
+    if agent := _agent_meant(str(path)):
+        return f"there is no file {shown(path)} (did you mean {one_line(agent)}?); check the name"
     names: list[str] = []
     with suppress(OSError, ValueError):
         names = sorted(other.name for other in path.parent.glob(f"*{SUFFIX}"))[:MOST_NAMES]
@@ -109,6 +119,6 @@ def name_or_run(what: str, given: str | Path, names: Collection[str], *, others:
     if meant is not None:
         return meant
     a_path = path.suffix in (SUFFIX, ".hdf5") or any(mark in given for mark in (os.sep, "/"))
-    if a_path or exists(path) or find_name(given, ALL_LEARNERS):
+    if a_path or exists(path) or find_name(given, ALL_LEARNERS) or _agent_meant(given):
         raise RunFileError(missing_file_text(path))
     raise unknown_name(what, given, names, hints=OPPONENT_HINTS, others=others)
