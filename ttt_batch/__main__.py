@@ -95,6 +95,8 @@ def _status(error: Exception) -> int:
         return _fail("interrupted", 130)
     if line := _starved(error):
         return _fail(line, 1)
+    if isinstance(error, FileNotFoundError) and _folder_is_gone():  # Numba asks for it
+        return _fail(f"cannot work here: {error.strerror}", 1)
     if os.environ.get("TTT_BATCH_DEBUG"):
         raise error
     return _fail(
@@ -118,9 +120,20 @@ def _starved(error: Exception) -> str:
     )
 
 
+def _folder_is_gone() -> bool:
+    """Return whether the current folder has been deleted, so that no name in it can be read or written."""
+    try:
+        Path.cwd()
+    except OSError:
+        return True
+    return False
+
+
 def _fail(message: str, status: int) -> int:
     from ttt_batch.core.console import print_message
 
+    if status != 130 and _folder_is_gone():
+        message += "; the current folder is gone: change to another one"
     print_message(f"ttt-batch: {message}")
     return status
 

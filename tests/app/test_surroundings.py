@@ -77,6 +77,13 @@ def test_odd_surroundings(folder: Path, environment: dict[str, str]) -> None:
         assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
 
 
+@pytest.mark.parametrize("typed", ["info run.h5", "train --games 10"])
+def test_a_current_folder_that_is_gone(tmp_path: Path, typed: str) -> None:
+    done = shell(f"mkdir gone; cd gone; rmdir ../gone; T {typed}", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("; the current folder is gone: change to another one\n"), done.stderr
+
+
 def test_no_home_at_all(folder: Path) -> None:
     done = shell("unset HOME XDG_CACHE_HOME TTT_BATCH_CACHE_DIR; T learners td", folder)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout
