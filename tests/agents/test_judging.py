@@ -262,7 +262,8 @@ def test_an_answer_is_asked_again_in_other_company():
         last = legal.shape[1] - 1 - legal[:, ::-1].argmax(1)
         return np.where(np.arange(len(legal)) % 2, legal.argmax(1), last)
 
-    again = pytest.raises(AgentError, match=r"answered cell \d+, and in another batch cell \d+; an agent that draws")
+    said = r"answered cell \d+, and in another batch cell \d+; an agent that draws its moves must return probabilities"
+    again = pytest.raises(AgentError, match=said + r", and only evaluate\(samples=100\) judges it by its answers")
     with again:
         ttt.judge(by_order)
     players = [at_board(agent, "5x5x4") for agent in (by_order, "one-ply")]

@@ -251,7 +251,7 @@ def slow(board):
 def test_an_agent_that_draws_is_led_to_samples(folder, capsys):
     Path("draws.py").write_text(DRAWS)
     status, out, err = command(capsys, "evaluate", "draws.py:agent", "--quiet")
-    assert (status, out) == (1, "") and err.endswith("or be judged by its answers: evaluate --samples 100\n")
+    assert (status, out) == (1, "") and err.endswith("only evaluate --samples 100 judges it by its answers\n")
     status, out, err = command(capsys, "evaluate", "draws.py:agent", "--samples", "2", "--json", "--quiet")
     assert (status, err) == (0, "")
     found = json.loads(out)

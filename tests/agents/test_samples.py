@@ -107,7 +107,7 @@ def test_probabilities_that_differ_from_call_to_call_are_averaged():
         noise = legal * np.random.random(legal.shape)  # noqa: NPY002
         return noise / noise.sum(1, keepdims=True)
 
-    with pytest.raises(AgentError, match=r"judged by its answers: evaluate\(samples=100\)"):
+    with pytest.raises(AgentError, match=r"only evaluate\(samples=100\) judges it by its answers"):
         ttt.judge(visits)
     assert_covers(ttt.judge(visits, samples=10), ttt.judge(anything))
 

@@ -245,8 +245,8 @@ def disagreement(board: Board, name: str, batch: Positions, before: Answered, af
         number = int(differ[0])
         raise AgentError(
             f"in position {where(board, batch, number)} {name} answered {_told(before[number])}, and in another batch "
-            f"{_told(after[number])}; an agent that draws its moves must return probabilities, or be judged by its "
-            f"answers: {command_with('evaluate', 'samples', 100)}"
+            f"{_told(after[number])}; an agent that draws its moves must return probabilities, and only "
+            f"{command_with('evaluate', 'samples', 100)} judges it by its answers"
         )
 
 
