@@ -393,6 +393,9 @@ def test_names_and_numbers_are_read_as_in_commands():
     for wrong in (3, None, b"td"):
         with pytest.raises(ttt.UsageError, match=r"not the name of a run file; give text, a path or a Run"):
             ttt.load(wrong)  # type: ignore[arg-type]
+    for nameless, said in ((lambda position: 0, "<lambda>"), (object(), "<object object>")):
+        with pytest.raises(ttt.UsageError, match=f"^{said} is not the name of a run file"):
+            ttt.prove(nameless)  # type: ignore[arg-type]
     with pytest.raises(ttt.UsageError, match="the name of the run file is empty"):
         ttt.evaluate("")
     for seat in ("-1", "-2"):

@@ -3,12 +3,13 @@
 Messages name remedies in the caller's form: an option of a command, or a parameter in Python (see `flag`).
 """
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType
+from types import FrameType, FunctionType
 
 from ttt_batch.core.console import one_line
 
@@ -143,9 +144,13 @@ def with_option(name: str) -> str:
 
 
 def quoted(given: object) -> str:
-    """Return a given value for a message: one printable line of at most `LONGEST` characters."""
+    """Return a given value for a message: one printable line of at most `LONGEST` characters.
+
+    Functions have their names, and other objects no addresses.
+    """
     try:
-        text = one_line(repr(given))
+        text = given.__name__ if isinstance(given, FunctionType) else repr(given)
+        text = one_line(text if isinstance(given, str) else re.sub(" at 0x[0-9a-fA-F]+", "", text))
     except ValueError:  # Python refuses to write more than 4,300 digits
         text = "with thousands of digits"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
