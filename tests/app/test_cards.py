@@ -309,7 +309,7 @@ def test_what_cannot_be_printed_is_refused_in_a_line(tmp_path: Path, capsys: Any
         assert (status, out) == (1, "") and err.startswith(f"ttt-batch: {wanted}") and err.count("\n") == 1, name
     options = {
         ("--to", "cards", "-o", "cards.png"): "cannot print cards into cards.png: sheets are a .pdf or an .html file",
-        ("--to", "boxes"): "choose cards, html, json or csv",
+        ("--to", "boxes"): "format boxes is for runs of menace; choose cards, html, json or csv",
         (): "no format given",
         ("--to", "html", "--ties", "any"): "--ties is for runs; leave it out",
         ("--to", "cards", "--player", "first"): "--player is for runs; leave it out",

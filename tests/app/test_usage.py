@@ -334,6 +334,7 @@ REFUSED = {
     "tournament td-3x3": "two runs or more",
     "tournament td-3x3 other --seed 1": "--seed 1",
     "boards 3x3 --solution s.txt": ".npz",
+    "export one-ply --to h5": "format hdf5 is for runs; choose html, json or csv",
     "export td-3x3 --to html -o a.html -o b.html": "one file for both players",
     "plot td-3x3 -o x.pdf": "x.pdf",
     "plot td-3x3 other --live": "2 runs",

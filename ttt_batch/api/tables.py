@@ -15,7 +15,7 @@ from ttt_batch.core.files import shown
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.results import call_hook
-from ttt_batch.core.text import Ties, choose, given_options, with_options
+from ttt_batch.core.text import Ties, choose, either, find_name, given_options, with_options
 from ttt_batch.runs import importing
 from ttt_batch.runs.formats import ENDINGS, EXPORT, FORMATS, WHOLE, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
@@ -67,6 +67,10 @@ def resolve_format(to: str | None, files: Sequence[Path], names: Collection[str]
     Raises UsageError for an unknown format, and if neither gives one.
     """
     if to is not None:
+        known = find_name(to, (*WHOLE, *FORMATS), {"h5": "hdf5"})
+        if known is not None and known not in names:
+            owners = {"cards": "certificates", "boxes": "runs of menace"}.get(known, "runs")
+            raise UsageError(f"format {known} is for {owners}; choose {either(tuple(names))}")
         return choose("format", to, names, words={"h5": "hdf5"})
     listed = f"one of: {', '.join(names)}{with_option('to')}"
     if not files:
@@ -79,12 +83,16 @@ def resolve_format(to: str | None, files: Sequence[Path], names: Collection[str]
     raise UsageError(f"the name of {shown(files[0])} does not end in a known format; choose {listed}")
 
 
-def check_export_options(to: str, n_files: int, player: str | None, ties: str | None, *, of_run: bool) -> None:
+def check_export_options(to: str, files: Sequence[Path], player: str | None, ties: str | None, *, of_run: bool) -> None:
     """Raise UsageError for arguments of `export_run` that do not fit the format `to`.  of_run: False without a run."""
+    kind = "pickle-text" if to == "pickle" else to  # .pkl is the ending of either pickle, and .txt of any text
+    for file in files if to not in ("boxes", "cards") else ():  # they check their own endings
+        if ENDINGS.get(file.suffix.lower(), kind) != kind and file.suffix.lower() != ".txt":
+            raise UsageError(f"{shown(file)} ends in {file.suffix}, which is not for {to}; name another file or format")
     for name, given in {"player": player, "ties": ties}.items():
         if not of_run and given is not None:
             raise UsageError(f"{flag(name)} is for runs; leave it out")
-    if (not of_run or to in WHOLE) and (n_files > 1 or player is not None):
+    if (not of_run or to in WHOLE) and (len(files) > 1 or player is not None):
         what = f"{WHOLE[to]} is" if to in WHOLE else "an agent's choices are"
         players = "" if to == "cards" else " for both players"
         remedy = worded("give one --out FILE and no --player", "give one file and no player")
@@ -118,7 +126,7 @@ def export_run(
     files, of_agent = _named("out", out), isinstance(run, AgentAdapter) or (is_agent(run) and not is_certificate(run))
     to = resolve_format(to, files, formats_of(run, of_agent=of_agent))
     of_run = not (of_agent or is_certificate(run))
-    check_export_options(to, len(files), player, given.get("ties"), of_run=of_run)
+    check_export_options(to, files, player, given.get("ties"), of_run=of_run)
     written = [(flag("out"), file) for file in files]
     if of_agent:
         source = [("run", Path(run.rpartition(":")[0]))] if isinstance(run, str) and is_callable_name(run) else []

@@ -180,7 +180,7 @@ def export_(
     if not of_agent or is_callable_name(run):
         check_distinct([("--out", file) for file in shared.with_endings(out or [], names)], [("RUN", path)])
     options = dict[str, Any](ties=None if ties is None else check_ties(ties), overwrite=overwrite, player=player)
-    check_export_options(to, len(out or []), player, ties, of_run=not (of_agent or certified))
+    check_export_options(to, out or [], player, ties, of_run=not (of_agent or certified))
     with shared.working(quiet=quiet) as report, watched(report.asking), ExitStack() as stack:
         table: Any = path
         if of_agent:
