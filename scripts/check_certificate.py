@@ -154,5 +154,6 @@ if __name__ == "__main__":
         print(f"holds: {checker.claim}, {checker.move.size:,} positions")
     except (OSError, MemoryError) as error:
         sys.exit(f"cannot read {sys.argv[1]}: {getattr(error, 'strerror', None) or 'not enough memory'}")
-    except Exception as error:  # a plain ValueError is the checker's own; a kind of it is of a library
-        sys.exit(f"does not hold: {error if type(error) is ValueError else 'it is damaged, or no certificate'}")
+    except Exception as error:  # the checker's own lines begin with these words; others are of a library
+        own = isinstance(error, ValueError) and str(error).startswith(("it ", "position "))
+        sys.exit(f"does not hold: {error if own else 'it is damaged, or no certificate'}")

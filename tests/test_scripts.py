@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers.support import finished
 
@@ -118,6 +119,7 @@ def test_a_script_does_its_work(name, tmp_path):
         ("check_certificate.py", ["missing.npz"], 1, "cannot read missing.npz: No such file or directory"),
         ("check_certificate.py", ["."], 1, "cannot read .: Is a directory"),
         ("check_certificate.py", ["text.txt"], 1, "does not hold: it is damaged, or no certificate"),
+        ("check_certificate.py", ["objects.npz"], 1, "does not hold: it is damaged, or no certificate"),
         ("check_certificate.py", [str(BOOK)], 1, "does not hold: it is damaged, or no certificate"),
         ("examples/league.py", ["0"], 2, "generations 0 is below 1; give a number from 1, e.g. 12"),
         ("examples/league.py", ["many"], 2, "argument generations: invalid int value: 'many'"),
@@ -128,6 +130,7 @@ def test_a_script_refuses_wrong_files_and_options_in_a_line(
 ):
     (tmp_path / "text.txt").write_text("no file of ours", encoding="utf-8")
     (tmp_path / "other.json").write_text('{"rows": []}', encoding="utf-8")
+    np.savez(tmp_path / "objects.npz", source=np.array(None, dtype=object))
     monkeypatch.syspath_prepend(str(SCRIPTS))
     monkeypatch.setattr("sys.argv", [script, *options])
     with pytest.raises(SystemExit) as end:
