@@ -12,7 +12,7 @@ third-party agents.  Names are loaded on first use, so that importing the packag
 from typing import TYPE_CHECKING
 
 from ttt_batch.core import VERSION
-from ttt_batch.core.results import set_hooks as _set_hooks
+from ttt_batch.core.hooks import set_hooks as _set_hooks
 
 __version__ = VERSION
 

@@ -225,6 +225,22 @@ def test_a_dropped_sigterm_is_still_no_persons_way_to_leave(seconds: float) -> N
     assert sent == [], "it is over"
 
 
+EARLY = """
+import os, signal, sys
+before = {*sys.modules}
+from ttt_batch import __main__
+assert not {"ttt_batch.core.text", "pathlib"} & {*sys.modules} - before, "until main, Python handles signals"
+__main__.run = lambda arguments: os.kill(os.getpid(), signal.NAME)
+__main__.main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_before_any_command_ends_with_a_line(name: str) -> None:
+    done = finished([sys.executable, "-c", EARLY.replace("NAME", name)])
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "ttt-batch: interrupted\n")
+
+
 # --- compiling ------------------------------------------------------------------------------------------
 
 

@@ -32,8 +32,8 @@ from ttt_batch.core.errors import (
     TttBatchError,
     UsageError,
 )
+from ttt_batch.core.hooks import call_hook
 from ttt_batch.core.resources import thread_count
-from ttt_batch.core.results import call_hook
 from ttt_batch.core.text import Number, Ties, parse_int, parse_seed
 from ttt_batch.environments.batch import Batch
 from ttt_batch.games.board import Board, parse_board

@@ -12,9 +12,9 @@ from ttt_batch.agents.external import is_agent, open_players
 from ttt_batch.api.judging import Player
 from ttt_batch.core.errors import UsageError, flag, with_option, worded
 from ttt_batch.core.files import shown
+from ttt_batch.core.hooks import call_hook
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct, named_file
-from ttt_batch.core.results import call_hook
 from ttt_batch.core.text import Ties, choose, either, find_name, given_options, with_options
 from ttt_batch.runs import importing
 from ttt_batch.runs.formats import ENDINGS, EXPORT, FORMATS, WHOLE, check_targets

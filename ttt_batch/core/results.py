@@ -1,7 +1,4 @@
-"""Results of functions: plain values, a table for pandas, and the text that the command prints.
-
-A hook is a method of a lower folder whose code is in a higher folder, such as `run.plot()`.  `set_hooks` says where.
-"""
+"""Results of functions: plain values, a table for pandas, and the text that the command prints."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,24 +6,13 @@ from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ttt_batch.core.errors import TttBatchError, UsageError, quoted
+from ttt_batch.core.hooks import call_hook
 from ttt_batch.core.text import RESULTS, SEATS, check_functions
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 SELF_PLAY = ("first_wins", "draws", "second_wins")
-
-_find: list[Callable[[str], Callable[..., Any]]] = []
-
-
-def set_hooks(find: Callable[[str], Callable[..., Any]]) -> None:
-    """Let `call_hook` call the functions that `find` returns for the names of hooks."""
-    _find[:] = [find]
-
-
-def call_hook(name: str, *arguments: Any, **options: Any) -> Any:
-    """Call the function behind the hook `name`."""
-    return _find[0](name)(*arguments, **options)
 
 
 @contextmanager

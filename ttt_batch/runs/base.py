@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.errors import BoardError, UsageError, flag, quoted
+from ttt_batch.core.hooks import call_hook
 from ttt_batch.core.outputs import Lock, named_file
-from ttt_batch.core.results import call_hook, make_frame, point_records
+from ttt_batch.core.results import make_frame, point_records
 from ttt_batch.core.text import SEATS, Ties, check_ties, count_text
 from ttt_batch.games.board import EMPTY, FIRST, FIRST_WINS, MAX_TABLE_CELLS, SECOND_WINS, UNFINISHED, Board, Position
 from ttt_batch.games.enumeration import Space, check_enumerable, choose_space, enumerate_graph, too_large

@@ -11,8 +11,8 @@ from ttt_batch.app.commands.shared import File, Text, argument, option, switch
 from ttt_batch.core.console import print_message
 from ttt_batch.core.errors import InterruptedTraining, RunFileError, UsageError, dashed
 from ttt_batch.core.files import command_text, exists, shown
+from ttt_batch.core.hooks import call_hook
 from ttt_batch.core.outputs import check_distinct
-from ttt_batch.core.results import call_hook
 from ttt_batch.core.text import AGAINST, IMAGES, SEATS, WEIGHTS, check_ties, count_text, find_name
 from ttt_batch.games.board import BOARD, BOARDS, parse_board
 from ttt_batch.runs.lookup import find_run, is_agent_name
