@@ -18,7 +18,9 @@ from typing import Any, NamedTuple
 
 from ttt_batch.core.errors import RunFileError, TttBatchError, UsageError, flag
 from ttt_batch.core.text import MAX_VALUES, PATTERN_LEARNERS, SWITCH_WORDS, Option, choose, count_text, unknown_name
-from ttt_batch.learners import any_learner
+from ttt_batch.learners import any_learner, learner_named
+from ttt_batch.runs.config import DEFAULTS, own_option_values
+from ttt_batch.runs.options import OWN
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES, TALLY, Method, Setting
 from ttt_batch.studies.designs.values import MAX_SEEDS, listed, seed_runs, seeds_of, values_of
 from ttt_batch.training.plan import check_options, network_options
@@ -252,6 +254,10 @@ def _grid(request: Request) -> Grid:
     with placed(request.place("learner")):
         family = family_for(request.options.get("learner"), tally=tally)
     values = _values(family, request.options, request.place)
+    for name in [name for name in values if name in OWN and family is not NETWORKS]:
+        with placed(request.place(name)):  # the check of a setting knows no line
+            for learner in values.get("learner", (DEFAULTS["learner"],)):
+                own_option_values(learner_named(learner), {name: values[name][0]})
     return Grid(family, {name: values[name] for name in family.options if name in values}, request.sweep)
 
 
