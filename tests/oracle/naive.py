@@ -147,24 +147,6 @@ class Board:
 # --- exact evaluation ----------------------------------------------------------------------------------
 
 
-def count_games(board: Board) -> tuple[int, int, int]:
-    """Count the different games: (first wins, second wins, draws)."""
-    memo: dict[Position, tuple[int, int, int]] = {}
-
-    def count(position: Position) -> tuple[int, int, int]:
-        if position not in memo:
-            result = board.outcome(position)
-            if result != UNFINISHED:
-                memo[position] = (int(result == FIRST), int(result == SECOND), int(result == DRAW))
-            else:
-                below = [count(board.place(position, cell)) for cell in board.legal(position)]
-                wins, losses, draws = zip(*below, strict=True)
-                memo[position] = sum(wins), sum(losses), sum(draws)
-        return memo[position]
-
-    return count(board.empty)
-
-
 def game_values(board: Board) -> dict[Position, int]:
     """Return what every state is worth with best play: 1 first wins, 0 draw, -1 second wins."""
     memo: dict[Position, int] = {}
