@@ -298,7 +298,7 @@ def test_a_run_is_a_table_and_a_curve_in_a_notebook(run, monkeypatch):
     assert rows["as first, against random"] == f"win {win:.4f}, draw {draw:.4f}, loss {loss:.4f}"
 
 
-def test_results_print_in_notebooks_as_their_commands_do(run, tmp_path):
+def test_results_print_in_notebooks_as_their_commands_do(run):
     """Escaped in HTML: an agent's name may hold anything."""
 
     def odd(boards, to_move, legal):

@@ -58,8 +58,7 @@ class More(Lowest):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(tmp_path):
     Path("program.py").write_text(LOWEST)
     Path("mine.py").write_text(FILE)
     Path("beside.py").write_text("def choose(legal):\n    return legal.argmax(1)\n")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.players import uneven
 from helpers.support import command
 
 import ttt_batch as ttt
@@ -164,10 +165,6 @@ def test_chances_of_moves_take_what_is_said(options: dict[str, Any], uneven: boo
 
 
 def test_training_counts_an_opponent_s_chances(monkeypatch: pytest.MonkeyPatch) -> None:
-    def uneven(boards: Any, to_move: Any, legal: Any) -> Any:
-        weights = legal * np.arange(1.0, legal.shape[1] + 1)
-        return weights / weights.sum(1, keepdims=True)
-
     def end(*_: Any, uneven: bool) -> None:
         raise MemoryError(uneven)
 
@@ -236,9 +233,8 @@ def test_a_solution_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ids=" ".join,
 )
 def test_what_works_by_position_refuses_larger_boards_and_writes_nothing(
-    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     for name in ("games.txt", "table.csv"):
         Path(name).write_text("0 1 2\n", encoding="utf-8")
     before = sorted(tmp_path.iterdir())

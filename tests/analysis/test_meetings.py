@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.players import lowest
+from helpers.players import lowest, uneven
 from helpers.support import command, mostly_slow
-from numpy.typing import NDArray
 from oracle import menace as naive_menace
 from oracle import naive
 
@@ -30,11 +29,6 @@ BOARD = naive.Board()
 @functools.cache
 def trained(learner: str = "td", games: int = 200, **options: Any) -> Any:
     return ttt.train(games, learner=learner, seed=3, **options)
-
-
-def uneven(boards: NDArray[np.int8], to_move: NDArray[np.int8], legal: NDArray[np.bool_]) -> NDArray[np.float64]:
-    weights = legal * (1.0 + np.arange(legal.shape[1]))
-    return weights / weights.sum(1, keepdims=True)
 
 
 def empty_boxes() -> Any:

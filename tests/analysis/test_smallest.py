@@ -49,7 +49,7 @@ def test_a_certificate_plays_on_its_own_board(tmp_path, capfd):
         CertifiedAgent(certificate, certificate.board)
 
 
-def test_a_run_limits_the_moves(tmp_path):
+def test_a_run_limits_the_moves():
     run = ttt.train(200_000, seed=1)
     within = ttt.smallest_proof(seat="second", within=run, time_limit=1)
     free = ttt.smallest_proof(seat="second", images="separate", time_limit=0.1)

@@ -264,7 +264,7 @@ def test_faces_have_room_on_a_sheet(name: str, columns: int, rows: int) -> None:
     assert board.cols * layout.cell <= layout.width - 6
 
 
-def test_the_command_writes_cards(tmp_path: Path, capsys: Any) -> None:
+def test_the_command_writes_cards(capsys: Any) -> None:
     write_certificate(made(-1), Path("proof.npz"))
     assert command(capsys, "export", "proof.npz", "--to", "cards")[:2] == (0, "wrote proof-cards.pdf\n")
     assert command(capsys, "export", "proof.npz", "-o", "named.pdf")[:2] == (0, "wrote named.pdf\n")

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pytest
 from helpers.support import command as command_here
-from helpers.support import finished, mostly_slow, without_compiling
+from helpers.support import finished, mostly_slow, names, without_compiling
 from helpers.terminals import SECONDS, at_a_terminal, ended
 
 import ttt_batch as ttt
@@ -31,10 +31,6 @@ from ttt_batch.learners.base import Settings
 from ttt_batch.runs.storage.container import USER_BLOCK
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def assert_plain(text: str) -> None:

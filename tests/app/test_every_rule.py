@@ -54,7 +54,7 @@ def test_the_lists_hold_every_command_and_every_rule() -> None:
 
 @pytest.mark.parametrize("board", mostly_slow(BOARDS, *QUICK))
 def test_every_command_takes_a_board_of_every_rule(
-    board: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    board: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each ends well, and says nothing of a board that it does not take."""
     played, names = parse_board(board), {"board": board}

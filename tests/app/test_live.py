@@ -267,7 +267,7 @@ def test_a_terminal_that_only_prints_lines_gets_one_picture(
     assert "\x1b" not in out.getvalue() and "of 65,536 games" in out.getvalue()
 
 
-def test_a_closed_terminal_is_one_line(partial: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_terminal_is_one_line(partial: Run, tmp_path: Path) -> None:
     class Closed(Terminal):
         def write(self, _: str) -> int:
             raise OSError(5, "Input/output error")

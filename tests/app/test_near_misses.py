@@ -406,9 +406,8 @@ def test_a_tournament_says_in_which_seats_all_play(here, capsys):
     ],
 )
 def test_files_that_do_not_fit_are_named_as_what_they_are(
-    words: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     ttt.train(10, out="t.h5")
     ttt.train(10, learner="menace", out="m.h5")
     np.savez("solution.npz", value=np.zeros(3))

@@ -47,7 +47,7 @@ def test_a_run_of_one_game_is_of_one_game_wherever_it_is_spoken_of(tmp_path, cap
     assert "1 game," in repr(ttt.load("one.h5"))
 
 
-def test_a_table_from_elsewhere_is_not_unbeatable_since_game_0(tmp_path, capsys):
+def test_a_table_from_elsewhere_is_not_unbeatable_since_game_0(capsys):
     ttt.train(50_000, out="td.h5")
     assert command(capsys, "export", "td.h5", "--to", "csv", "-o", "td.csv")[0] == 0
     status, out, _ = command(capsys, "import", "td.csv", "--learner", "td", "-o", "again.h5")
@@ -55,7 +55,7 @@ def test_a_table_from_elsewhere_is_not_unbeatable_since_game_0(tmp_path, capsys)
     assert "since" not in command(capsys, "info", "again.h5")[1]
 
 
-def test_no_zero_has_a_sign(tmp_path, capsys):
+def test_no_zero_has_a_sign(capsys):
     assert json.loads(to_json({"a": [-0.0, {"b": -0.0}], "c": -1.5})) == {"a": [0, {"b": 0}], "c": -1.5}
     assert "-0.0" not in to_json([-0.0])
     for learner in ("td", "minimax-q"):
@@ -70,7 +70,7 @@ def test_no_zero_has_a_sign(tmp_path, capsys):
         assert not re.search(r"-0\.0\b(?!\d)", out)
 
 
-def test_seconds_have_as_many_digits_as_anyone_reads(tmp_path, capsys):
+def test_seconds_have_as_many_digits_as_anyone_reads(capsys):
     ttt.train(1000, out="run.h5")
     out = command(capsys, "info", "run.h5")[1]
     assert re.search(r"^seconds +\d+\.\d\d$", out, re.MULTILINE)
@@ -87,7 +87,7 @@ def test_options_of_a_learner_stand_in_two_columns(name):
     assert all(re.match(r"  --[a-z-]+ \S+(  +or .*)?$|  --cut$", line) for line in options)
 
 
-def test_no_line_passes_80_columns(tmp_path, capsys):
+def test_no_line_passes_80_columns(capsys):
     """A terminal of 80 columns breaks longer ones wherever they stand, also within a number."""
     texts = [learners_text(LEARNERS), *map(learner_text, LEARNERS)]
     run = ttt.train(1000, learner="minimax-q", out="run.h5")
@@ -102,7 +102,7 @@ def test_no_line_passes_80_columns(tmp_path, capsys):
     assert hanging("games", "1,000,000 of 2,000,000 " * 5, 8)[1].startswith("        ")
 
 
-def test_numbers_are_numbers_and_verdicts_say_their_ties(tmp_path, capsys):
+def test_numbers_are_numbers_and_verdicts_say_their_ties(capsys):
     changing = ("--epsilon", "0.3->0.01:linear", "--alpha", "1/n")
     found = [
         json.loads(command(capsys, *words, "--json")[1])

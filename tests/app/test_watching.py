@@ -6,6 +6,7 @@ import signal
 from typing import Any
 
 import pytest
+from helpers.pages import free
 from helpers.players import FakeAgent, KnowingAgent, Terminal, best_play
 from helpers.support import mostly_slow
 from helpers.terminals import at_a_terminal
@@ -14,7 +15,7 @@ from ttt_batch.agents.external import at_board
 from ttt_batch.app.terminal import drawing, loop
 from ttt_batch.app.terminal.loop import watch_game
 from ttt_batch.core.errors import BoardError
-from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
 
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 
@@ -28,10 +29,6 @@ def watched(first: Any = None, second: Any = None, **options: Any) -> tuple[int,
     assert text.isascii() and "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 40
     return outcome, text
-
-
-def any_free(position: tuple[int, ...]) -> list[int]:
-    return [cell for cell, mark in enumerate(position) if mark == EMPTY]
 
 
 def test_a_known_game():
@@ -72,7 +69,7 @@ def test_the_review_in_the_known_game_is_that_of_minimax():
 def test_values_are_those_of_the_player_to_move():
     class Other(KnowingAgent):
         def move_values(self, position: Any) -> dict[int, float]:
-            return dict.fromkeys(any_free(position), -7.0)
+            return dict.fromkeys(free(position), -7.0)
 
     moves = re.findall(r"^\d\. ([XO]) \d: (\S+),", watched(KnowingAgent(), Other())[1], re.MULTILINE)
     assert {value for player, value in moves if player == "O"} == {"-7.00"}
@@ -85,7 +82,7 @@ def test_the_title_of_a_long_board_has_two_lines():
 
 
 def test_every_outcome_is_returned_and_said_and_the_seed_fixes_it():
-    agent, said = FakeAgent(choose=any_free), {FIRST_WINS: "X wins (one).", DRAW: "Draw.", SECOND_WINS: "O wins (two)."}
+    agent, said = FakeAgent(choose=free), {FIRST_WINS: "X wins (one).", DRAW: "Draw.", SECOND_WINS: "O wins (two)."}
     games = [watched(agent, seed=seed) for seed in range(30)]
     assert {outcome for outcome, _ in games} == set(said)
     for seed, (outcome, text) in enumerate(games):

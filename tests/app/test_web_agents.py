@@ -7,23 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.pages import drive
+from helpers.players import anything, uneven
 
 from ttt_batch.agents import at_board
 from ttt_batch.app.web import page_text
 from ttt_batch.core.errors import AgentError
 
 BOARDS = ("3x3", "3x3-misere", "2x3")
-
-
-def uneven(boards: Any, to_move: Any, legal: Any) -> Any:
-    """A free cell, the likelier the higher its number."""
-    weights = legal * np.arange(1.0, legal.shape[1] + 1)
-    return weights / weights.sum(1, keepdims=True)
-
-
-def even(boards: Any, to_move: Any, legal: Any) -> Any:
-    """Any free cell."""
-    return legal / legal.sum(1, keepdims=True)
 
 
 def parts_of(agent: Any) -> dict[str, Any]:
@@ -48,9 +38,9 @@ def test_it_plays_as_likely_as_the_agent_said(board, tmp_path):
 
 
 def test_equally_likely_moves_need_no_probabilities(tmp_path):
-    assert "chances" not in parts_of(at_board(even))["sections"]["sizes"]
+    assert "chances" not in parts_of(at_board(anything))["sections"]["sizes"]
     assert "chances" in parts_of(at_board(uneven))["sections"]["sizes"]
-    said = drive(at_board(even, "2x3"), tmp_path)["positions"]
+    said = drive(at_board(anything, "2x3"), tmp_path)["positions"]
     assert all(found.get("chances") is None for found in said.values())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.support import command
+from helpers.support import command, names
 
 import ttt_batch as ttt
 from ttt_batch.core import outputs as lock_module
@@ -35,10 +35,6 @@ def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> An
         return "pass"
     monkeypatch.setattr(lock_module, "locked", lambda descriptor: None)
     return NO_LOCKS
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def holder(path: Path, locks: str) -> "subprocess.Popen[str]":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.support import command
+from helpers.support import command, names
 
 import ttt_batch as ttt
 from ttt_batch.core import files
@@ -22,10 +22,6 @@ from ttt_batch.games.transcripts import GameRecord
 
 OUTPUT = OutputKind(TttBatchError, "--out")
 GAMES = "4 0 2 1 6\n"
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def said(capsys: pytest.CaptureFixture[str], words: str) -> tuple[int, str, str]:
@@ -40,7 +36,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in with a run, its table in another format, games, and links to them."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("0\n"))
     run = ttt.train(20, batch=20, out="q.h5")
     from ttt_batch.runs.importing import export_table
@@ -249,8 +244,7 @@ def test_what_gets_the_name_meanwhile_stays(overwrite: bool, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("length", [200, 201, 240, 255])
-def test_long_names_that_the_system_takes(length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_long_names_that_the_system_takes(length: int, tmp_path: Path) -> None:
     run, games = "r" * (length - 3) + ".h5", "g" * length
     for _ in range(2):
         ttt.train(5, batch=5, out=run, record=games, overwrite=True)

@@ -263,8 +263,7 @@ def rule_of(run: Run, policy: Policy) -> naive.Rule:
     return lambda position: cells_in_row(run, policy, rows[run.board.encode(position)])
 
 
-def test_boards_too_large_and_networks_are_never_sharp(tmp_path: Any, monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_boards_too_large_and_networks_are_never_sharp(capsys: Any) -> None:
     large, networks = ttt.train(3, board="5x5x3"), ttt.train(3, learner="ntuple-td")
     large.save("large.h5"), networks.save("networks.h5")
     too_large, no_table = (
@@ -473,8 +472,7 @@ def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:
     assert won["soonest"] == 20 > won["any"]
 
 
-def test_every_command_says_which_policy_it_judged(tmp_path: Any, monkeypatch: Any, capsys: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_every_command_says_which_policy_it_judged(capsys: Any) -> None:
     trained(games=1_000_000).save("run.h5")
     trained(games=300).save("other.h5")
     judging = {

@@ -356,10 +356,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return err
 
 
-def test_files_that_hold_no_games(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_files_that_hold_no_games(capsys: pytest.CaptureFixture[str]) -> None:
     with Path("sparse").open("wb") as file:
         file.truncate(10**12)
     Path("none.txt").write_text("# none\n\n")
@@ -375,10 +372,7 @@ def test_files_that_hold_no_games(
         assert "/dev/null: no games" in refused(capsys, "/dev/null")
 
 
-def test_cells_that_seem_to_count_from_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_cells_that_seem_to_count_from_one(capsys: pytest.CaptureFixture[str]) -> None:
     learn = ["learn-from", "one.txt", "--learner", "td", "--overwrite", "-o", "x.h5", "--quiet"]
     Path("one.txt").write_text("1 2 4 3 7 # cell 0 is free\n")
     two_ways = "one.txt: the games can be read in two ways, cells count from 0 or cells count from 1; choose "
@@ -406,10 +400,7 @@ def test_cells_that_seem_to_count_from_one(
     assert status == 2 and "from 0 or from 1" in err and err.count("\n") == 1
 
 
-def test_games_from_standard_input(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_games_from_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"0 3 1 4 2\r\n\r\n0 0\r\n")))
     words = ["learn-from", "-", "--learner", "td", "-o", "x.h5", "--skip-bad", "--quiet", "--json"]
     status, out, err = command(capsys, *words)
@@ -420,10 +411,7 @@ def test_games_from_standard_input(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
-def test_a_fifo_says_that_it_waits_for_games(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_fifo_says_that_it_waits_for_games(capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo("fifo")
     # A daemon: opening a FIFO that nobody reads waits for ever.
     writer = threading.Thread(target=lambda: Path("fifo").write_text("0 3 1 4 2\n8 0 7 1 6"), daemon=True)
@@ -440,7 +428,6 @@ def test_a_fifo_says_that_it_waits_for_games(
 def test_waiting_for_games_can_be_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     os.mkfifo("fifo")
     note = Reporter.note
 

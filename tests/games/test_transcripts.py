@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.players import random_game
-from helpers.support import BY_EPSILON, command, games_of, mostly_slow
+from helpers.support import BY_EPSILON, bytes_of, command, games_of, mostly_slow
 from oracle import naive
 
 import ttt_batch as ttt
@@ -29,10 +29,6 @@ from ttt_batch.training.from_games import GamesLearnt
 BOARD = ttt.Board()
 GRAPH = enumerate_graph(BOARD, False)
 OCCUPIED = enumerate_graph(BOARD, True)
-
-
-def bytes_of(tables: Any) -> list[bytes]:
-    return [array.tobytes() for array in tables]
 
 
 def assert_same_statistics(one: ttt.Run, other: ttt.Run) -> None:

@@ -80,6 +80,12 @@ def anything(boards: Any, to_move: Any, legal: Any) -> Any:
     return legal / legal.sum(1, keepdims=True)
 
 
+def uneven(boards: Any, to_move: Any, legal: Any) -> Any:
+    """An agent that draws a free cell, the likelier the higher its number."""
+    weights = legal * np.arange(1.0, legal.shape[1] + 1)
+    return weights / weights.sum(1, keepdims=True)
+
+
 def random_game(board: Board, rng: random.Random) -> list[int]:
     """The cells of a game of random moves."""
     position, cells = (EMPTY,) * board.cells, list[int]()

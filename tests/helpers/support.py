@@ -47,6 +47,17 @@ def never() -> bool:
     return False
 
 
+def recorded(program: str) -> dict[str, Any]:
+    """Games of another program, and the numbers that it learnt from them."""
+    with np.load(Path(__file__).parents[1] / "recorded" / f"{program}.npz") as file:
+        return dict(file)
+
+
+def names(folder: Path) -> list[str]:
+    """The names of what a folder holds, in order."""
+    return sorted(path.name for path in folder.iterdir())
+
+
 def bytes_of(tables: Iterable[Any]) -> list[bytes]:
     """The bytes of each table."""
     return [array.tobytes() for array in tables]

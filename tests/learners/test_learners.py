@@ -1,17 +1,14 @@
 """Every learner against the naive oracle, to the last bit: game by game, in batches, and in the recorded games."""
 
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import BOTH_SEATS, Subject, mostly_slow
+from helpers.support import BOTH_SEATS, Subject, mostly_slow, recorded
 from oracle import naive
 
 from ttt_batch.simulation.policy import empty_policy, order_rows
-
-RECORDED = Path(__file__).parents[1] / "recorded"
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "td": [{}, {"alpha": 1.0}, {"alpha": 0.3, "gamma": 0.9, "draw_worth": (0.25, 0.25)}],
@@ -101,11 +98,6 @@ def best_moves(subject: Subject) -> list[list[int]]:
     starts = subject.graph.first_edge[:-1].tolist()
     ordered = policy.ordered.tolist()
     return [ordered[lo : lo + n] for lo, n in zip(starts, policy.best.tolist(), strict=True)]
-
-
-def recorded(name: str) -> dict[str, np.ndarray]:
-    with np.load(RECORDED / f"{name}.npz") as file:
-        return dict(file)
 
 
 @pytest.mark.parametrize("name", ["sutton-barto", "value-feed", "greedy-td"])

@@ -305,7 +305,7 @@ def test_a_proof_counts_if_it_is_unbeatable_as_first() -> None:
     assert recorder.since == since
 
 
-def test_it_draws_by_its_beads_in_play_and_resigns(tmp_path: Path) -> None:
+def test_it_draws_by_its_beads_in_play_and_resigns() -> None:
     run = ttt.train(300, learner="menace", seed=1)
     player = HandicappedAgent(run, rng=random.Random(0))
     drawn = [player.candidates((0,) * 9) for _ in range(2_000)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import BOTH_SEATS, bytes_of, command, untaught
+from helpers.support import BOTH_SEATS, bytes_of, command, recorded, untaught
 
 import ttt_batch as ttt
 from ttt_batch.analysis.compare import compare_runs
@@ -22,14 +22,8 @@ from ttt_batch.runs.formats.base import ACTION_VALUES, POSITION_VALUES, STATES, 
 from ttt_batch.runs.importing import check_export, export_table, import_tables
 from ttt_batch.runs.run import Run
 
-RECORDED = Path(__file__).parents[1] / "recorded"
 ACTIONS = [name for name, learner in LEARNERS.items() if "q" in learner.fields]
 VALUES = [name for name in LEARNERS if name not in ACTIONS]
-
-
-def recorded(name: str) -> dict[str, np.ndarray]:
-    with np.load(RECORDED / f"{name}.npz") as file:
-        return dict(file)
 
 
 class Learnt(dict[str, Run]):
@@ -380,12 +374,6 @@ def test_training_cannot_start_from_another_learner_or_board(runs: dict[str, Run
 # --- the commands -----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def ok(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     status, out, err = command(capsys, *" ".join(words).split())
     assert status == 0, err
@@ -399,7 +387,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return err
 
 
-def test_export_import_and_compare(here: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_import_and_compare(tmp_path: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
     runs["value-feed"].save("run.h5")
     assert ok(capsys, "export run.h5 --to pickle -o a.bin -o b.bin") == "wrote a.bin\nwrote b.bin\n"
     out = ok(capsys, "import a.bin b.bin --learner value-feed -o back.h5")
@@ -422,14 +410,14 @@ def test_export_import_and_compare(here: Path, runs: dict[str, Run], capsys: pyt
     assert "3 files" in refused(capsys, "import a.bin b.bin a.bin --learner value-feed -o x.h5")
     assert "unknown format 'xml'" in refused(capsys, "export run.h5 --to xml -o x")
     assert "none.h5" in refused(capsys, "compare", "run.h5", "none.h5")
-    assert not (here / "x.h5").exists() and not (here / "x").exists()
+    assert not (tmp_path / "x.h5").exists() and not (tmp_path / "x").exists()
     ok(capsys, "export run.h5 --to csv -o t.csv")
     ok(capsys, "import t.csv --learner value-feed -o csv.h5 --draw-worth 0.5,0.5")
     assert json.loads(ok(capsys, "compare", "run.h5", "csv.h5", "--json"))["tables"]["differing"] == 0
 
 
 def test_training_from_a_run_and_from_a_table(
-    here: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs["minimax-q"].save("run.h5")
     ok(capsys, "export run.h5 --to csv -o table.csv")
@@ -442,10 +430,10 @@ def test_training_from_a_run_and_from_a_table(
     assert bytes_of(expected.tables) == bytes_of(ttt.load("0.h5").tables)
     assert "none.csv" in refused(capsys, train, "--start", "none.csv", "-o", "x.h5")
     assert "minimax-q" in refused(capsys, "train --games 10 --start run.h5 -o x.h5")
-    assert not (here / "x.h5").exists()
+    assert not (tmp_path / "x.h5").exists()
 
 
-def test_recording_learning_and_opponents(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_recording_learning_and_opponents(capsys: pytest.CaptureFixture[str]) -> None:
     ok(capsys, "train --games 300 --batch 1 --learner td --record games.txt -o run.h5 --seed 2")
     ok(capsys, "learn-from games.txt --learner td --seed 2 -o given.h5")
     assert bytes_of(ttt.load("run.h5").tables) == bytes_of(ttt.load("given.h5").tables)

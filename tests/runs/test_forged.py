@@ -35,9 +35,8 @@ Change = Callable[[Any], object]
 
 
 @pytest.fixture
-def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def path() -> Path:
     """Return where a forged file goes, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
     return Path("run.h5")
 
 

@@ -595,8 +595,7 @@ HOSTILE = {
 
 @pytest.mark.sampled(28)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_pickles(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
+def test_hostile_pickles(tmp_path, name):
     content = HOSTILE[name]()
     before = set(sys.modules)
     path = tmp_path / "policy"
@@ -607,8 +606,7 @@ def test_hostile_pickles(tmp_path, monkeypatch, name):
     assert not {name for name in set(sys.modules) - before if not name.startswith("encodings.")}
 
 
-def test_a_hostile_pickle_would_have_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_hostile_pickle_would_have_run(tmp_path):
     pickle.loads(HOSTILE["eval"]().replace(b"'w'", b"'x'")).close()
     assert (tmp_path / TOUCH).exists()
 

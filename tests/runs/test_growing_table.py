@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.runfiles import changed, put, sealed
-from helpers.support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts, cells_of
+from helpers.support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts, cells_of, recorded
 from oracle import naive
 from oracle.boards import ImageBoard, assert_same, oracle_of, position_values, random_games, start_tables, variant_of
 
@@ -27,7 +27,6 @@ from ttt_batch.training.kernels.games import learn_given
 
 pytestmark = pytest.mark.quick_learners("td")
 
-RECORDED = Path(__file__).parents[1] / "recorded"
 LARGE = "5x5x5"
 SHAPES = "2x5x3", "3x4x3-gravity"
 WITHOUT_CHANCE = [name for name in BOTH_SEATS if name != "minimax-q"]
@@ -179,8 +178,7 @@ def test_the_edges_of_a_row_are_its_moves_and_lead_where_they_should(grown: Call
 
 @pytest.mark.slow
 def test_the_recorded_games_on_5x5() -> None:
-    with np.load(RECORDED / "greedy-td-5x5.npz") as file:
-        arrays = {key: file[key] for key in file.files}
+    arrays = recorded("greedy-td-5x5")
     run, skipped = ttt.learn_from(arrays["games"].tolist(), learner="greedy-td", board=LARGE, alpha=0.99)
     assert not skipped and not run.config.symmetry and run.grown is not None
     for player, values in enumerate(position_values(run)):

@@ -103,7 +103,7 @@ def test_each_shape_comes_back_exactly(name: str, games: str, tables: ModuleType
     assert bytes(ttt.import_run(tmp_path / "table").tables[0]) == bytes(found.tables[0])
 
 
-def test_the_page_shows_every_shape(tables: ModuleType, tmp_path: Path) -> None:
+def test_the_page_shows_every_shape(tables: ModuleType) -> None:
     page = (ROOT / "data" / "tables.md").read_text(encoding="utf-8")
     assert [shape.name for shape in tables.SHAPES] == SHAPES == re.findall(r"^\| `([\w.-]+)` \|", page, re.MULTILINE)
     table: dict[Any, Any] = {(0, 0, 0, 0, 0, 0, 0, 0, 0): 0.5, (0, 0, 0, 0, 1, 0, 0, 0, 0): 0.9}

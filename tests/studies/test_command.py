@@ -167,11 +167,8 @@ def test_what_is_read_is_not_written_over(tmp_path: Path, trained: Any, capsys: 
     assert (description.read_bytes(), rival.read_bytes()) == before
 
 
-def test_a_name_that_is_being_written_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_is_being_written_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
     """Two studies without --out begin at once: the second finds the lock of the first, whose file is not there yet."""
-    monkeypatch.chdir(tmp_path)
     with create_study("study.h5", design(2, games=200)):
         Path("study.h5").unlink()
         with pytest.raises(NameTakenError):
@@ -281,10 +278,9 @@ def test_a_second_interrupt_leaves_no_folder(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.usefixtures("own_signals")
 def test_an_interrupt_names_the_file_in_which_the_study_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Another program has removed the first one meanwhile."""
-    monkeypatch.chdir(tmp_path)
 
     def disturb(_: Reporter, now: StudyProgress) -> None:
         if now.path == Path("new.h5"):

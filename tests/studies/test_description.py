@@ -166,8 +166,7 @@ def test_an_extended_design_as_text_and_back():
     assert again.in_order([setting.key for setting in more.settings]) == more
 
 
-def test_opponents_are_kept_with_their_digests(tmp_path, monkeypatch, trained):
-    monkeypatch.chdir(tmp_path)
+def test_opponents_are_kept_with_their_digests(tmp_path, trained):
     names = ["r\u00e4v 'al\".h5", "other,one.h5"]
     for seed, name in enumerate(names, 1):
         trained(seed).save(name)

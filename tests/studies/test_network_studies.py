@@ -176,7 +176,7 @@ def test_grids_of_both_families_are_refused_where_they_stand() -> None:
         parse_description(text, "s.toml")
 
 
-def test_a_study_of_one_family_is_not_extended_by_the_other(tmp_path: Path, quiet: Path) -> None:
+def test_a_study_of_one_family_is_not_extended_by_the_other(quiet: Path) -> None:
     with pytest.raises(ttt.UsageError, match="learner td learns a table, and this study is of networks"):
         study(resume=quiet, learner="td")
     with pytest.raises(ttt.UsageError, match="engine is for tables"):

@@ -127,7 +127,7 @@ def test_neither_threads_nor_workers_show(tmp_path: Path) -> None:
     assert same_results(tmp_path / "one.h5", tmp_path / "workers.h5", ANY)
 
 
-def test_a_description_is_read_back(tmp_path: Path) -> None:
+def test_a_description_is_read_back() -> None:
     design = make_design({"learner": ["td", "menace"], "opponent": "random", "tally": True}, 4)
     text = description_text(design)
     again = parse_description(text, "s.toml")

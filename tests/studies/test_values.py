@@ -249,8 +249,7 @@ def test_refused_seeds(given, message):
         seeds_of(given)
 
 
-def test_a_run_as_opponent(tmp_path, monkeypatch, trained):
-    monkeypatch.chdir(tmp_path)
+def test_a_run_as_opponent(trained):
     run = trained(1)
     run.save("rival.h5")
     trained(2).save("self")

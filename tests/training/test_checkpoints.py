@@ -17,7 +17,7 @@ from typing import Any
 import pexpect
 import pytest
 from helpers import killed
-from helpers.support import assert_same_run, command, mostly_slow
+from helpers.support import assert_same_run, command, mostly_slow, names
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
@@ -32,10 +32,6 @@ SECONDS = 300
 
 def full(*_: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 # --- when -------------------------------------------------------------------------------------------------
@@ -359,9 +355,8 @@ def test_a_file_that_another_program_replaces_is_left_alone(how: str, tmp_path: 
 
 
 def test_the_command_says_where_the_run_went(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     attempt = Checkpoints.attempt
 
     def interfere(self: Checkpoints, run: ttt.Run) -> None:

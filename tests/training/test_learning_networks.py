@@ -138,7 +138,7 @@ def test_an_agent_that_lost_plays_otherwise(learner: str) -> None:
     assert 0 < lost < 10 and game[1] == DRAW
 
 
-def test_boards_beyond_codes(tmp_path: Path) -> None:
+def test_boards_beyond_codes() -> None:
     """People teach networks on any board, and so do files of games."""
     run = train(32, board="8x8x5", tuples="lines")
     learning = LearningRun(run)

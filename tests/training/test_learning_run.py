@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import pexpect
 import pytest
-from helpers.support import BOTH_SEATS, command, lines_of, mostly_slow, random_games, untaught, without_compiling
+from helpers.support import (
+    BOTH_SEATS,
+    command,
+    lines_of,
+    mostly_slow,
+    names,
+    random_games,
+    untaught,
+    without_compiling,
+)
 
 import ttt_batch as ttt
 from ttt_batch.app.commands import shared as agent_options
@@ -32,10 +41,6 @@ SECONDS = 300
 
 def bytes_of(run: ttt.Run) -> list[bytes]:
     return [array.tobytes() for array in (*run.tables, run.visits)]
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def trained(tmp_path: Path, games: int = 2_000, **options: Any) -> Path:
@@ -397,7 +402,6 @@ def test_a_file_that_appears_before_the_first_update_stays(
 ) -> None:
     """Another process may write `--out` while the run is read."""
     trained(tmp_path, games=20, batch=20)
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{cell}\n" for cell in range(1, 10))))
     read = agent_options.load_any_run
 

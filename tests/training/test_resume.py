@@ -251,10 +251,7 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
     ],
     ids=str,
 )
-def test_other_settings_are_named_and_refused(
-    options: dict[str, Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_other_settings_are_named_and_refused(options: dict[str, Any], words: str, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     ttt.train(5_000, batch=700, seed=4, epsilon=0.1, out=path)
     before = path.read_bytes()
@@ -324,7 +321,7 @@ def test_given_and_imported_runs_are_refused_in_a_line(tmp_path: Path) -> None:
         assert len(str(caught.value).splitlines()) == 1
 
 
-def test_a_run_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
+def test_a_run_that_contradicts_itself_is_refused() -> None:
     run = ttt.train(1_400, batch=700)
     run.statistics = {name: column[:1] for name, column in run.statistics.items()}
     with pytest.raises(RunFileError, match="last recorded point"):
@@ -372,10 +369,7 @@ def test_an_interrupted_command_goes_on_as_if_nothing_had_been(
     assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
 
 
-def test_what_the_command_refuses_costs_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_the_command_refuses_costs_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ttt.train(5_000, batch=700, seed=4, out=tmp_path / "run.h5")
     for words, said in (
         ("--resume run.h5", ", its goal"),

@@ -6,16 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.players import uneven
 
 import ttt_batch as ttt
 
 GAMES = 6000
-
-
-def uneven(boards: Any, to_move: Any, legal: Any) -> Any:
-    """A free cell, the likelier the higher its number."""
-    weights = legal * np.arange(1.0, legal.shape[1] + 1)
-    return weights / weights.sum(1, keepdims=True)
 
 
 def reversed_uneven(boards: Any, to_move: Any, legal: Any) -> Any:
