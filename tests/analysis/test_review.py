@@ -107,6 +107,7 @@ def test_what_nobody_knows_is_not_reviewed():
     assert review_text(None, Board(5, 5, 5)) == ["No review: 5x5x5 has too many positions", "to solve."]
 
 
+@pytest.mark.slow  # seconds of search
 def test_where_marks_fall_a_search_reviews_a_game():
     """O, who wins after 11 moves by f6 alone, moves elsewhere.  Of early moves only who wins is known."""
     board = parse_board("connect4")
@@ -119,6 +120,7 @@ def test_where_marks_fall_a_search_reviews_a_game():
     assert slips[-1][:4] == (11, 1, 36, 1) and slips[-1].after == Prospect(-1, 2)
 
 
+@pytest.mark.slow  # a second of search
 def test_where_marks_fall_the_end_of_a_game_is_reviewed():
     """The first moves of a larger board take a longer search."""
     game = Game(board := parse_board("7x8x4-gravity"), tuple(parse_moves(list("ddddd"), board)))
