@@ -176,7 +176,7 @@ def test_a_movie_at_the_pace_of_a_lesson(tmp_path: Path, capsys: pytest.CaptureF
     from PIL import Image
 
     run, out = tmp_path / "td.h5", tmp_path / "film.gif"
-    points = ttt.train(20, batch=1, keep_points=True, out=run).points
+    points = ttt.train(6, batch=1, keep_points=True, out=run).points
     assert points is not None
     assert command(capsys, "plot", run, "--kind", "movie", "--pace", "lesson", "-o", out)[0] == 0
     times = []
