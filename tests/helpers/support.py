@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import naive
-from oracle import textbook as naive_textbook
-from oracle.streams import drawn
+from oracle.boards import oracle_like
 
 import ttt_batch as ttt
 from ttt_batch.__main__ import run as run_here
@@ -28,7 +27,6 @@ from ttt_batch.games.transcripts import Games, on_graph
 from ttt_batch.learners import LEARNERS
 from ttt_batch.learners.base import Learner, Settings, fold, make_step, make_trajectory
 from ttt_batch.runs.config import Config
-from ttt_batch.runs.options import OWN
 from ttt_batch.runs.run import Run
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, empty_counts
 from ttt_batch.training.from_games import config_from_games, games_learner, run_of_games
@@ -209,11 +207,6 @@ def run_fold(tables: Any, graph: Graph, counts: Counts, step: Any, dirty: Any) -
     fold(tables, graph, counts, step, dirty)
 
 
-def own_options(settings: Settings) -> dict[str, Any]:
-    """The options that only some learners have, as their naive ones take them."""
-    return {name: getattr(settings, name) for name in OWN if getattr(settings, name) is not None}
-
-
 class Subject:
     """A learner of the package with its tables, driven by given games."""
 
@@ -259,40 +252,4 @@ class Subject:
     def oracle(self) -> naive.Learner:
         """The naive learner with the same options and start table."""
         board = naive.Board(self.board.rows, self.board.cols, self.board.k)
-        s = self.settings
-        options: dict[str, Any] = {"alpha": s.alpha, "gamma": s.gamma}
-        if self.learner.zero_sum:
-            options["draw"] = s.draw_worth[0]
-        else:
-            options["draw_worth"] = s.draw_worth
-        options |= own_options(s)
-        if self.learner.name == "minimax-q":
-            options["start"] = self.action_dict()
-        if self.learner.name == "expected-sarsa":
-            options["epsilon"] = s.epsilon
-        if self.learner.name == "double-q":
-            options["coins"] = lambda game: drawn(int(self.chance), game, 0) >> 63
-        return naive_textbook.ORACLES[self.learner.name](board, **options)
-
-    def action_dict(self, q: Any = None) -> dict[tuple[int, int], float]:
-        rows = np.arange(self.graph.first_edge.size - 1).repeat(np.diff(self.graph.first_edge))
-        keys = zip(self.graph.code[rows].tolist(), self.graph.cell.tolist(), strict=True)
-        return dict(zip(keys, (self.tables.q if q is None else q).tolist(), strict=True))
-
-    def assert_same(self, oracle: Any) -> None:
-        """Every entry of the two tables is the same number, to the last bit."""
-        if "q" in self.learner.fields:
-            rows = np.atleast_2d(self.tables.q)
-            for q, theirs in zip(rows, oracle.pair if len(rows) > 1 else [oracle.Q], strict=True):
-                ours = self.action_dict(q)
-                differing = {key: (value, theirs[key]) for key, value in ours.items() if theirs[key] != value}
-                assert not differing
-            return
-        tables = self.tables.value.reshape(-1, self.graph.code.size)
-        theirs = [oracle.V] if self.learner.zero_sum else [oracle.V[1], oracle.V[2]]
-        for values, table in zip(tables, theirs, strict=True):
-            for code, value in zip(self.graph.code.tolist(), values.tolist(), strict=True):
-                if value == value:
-                    assert table[code] == value, (code, table[code], value)
-                else:
-                    assert code not in table
+        return oracle_like(self, self.settings, board, int(self.chance))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from helpers.support import BOTH_SEATS, Subject, mostly_slow, recorded
 from oracle import naive
+from oracle.boards import assert_same
 
 from ttt_batch.simulation.policy import empty_policy, order_rows
 
@@ -48,7 +49,7 @@ def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -
     oracle = subject.oracle()
     lines = played(subject, oracle, 1_000, seed=1)
     subject.learn(lines)
-    subject.assert_same(oracle)
+    assert_same(subject, oracle)
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)
@@ -60,7 +61,7 @@ def test_batches_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
         games = [oracle.play(rng, 0.4) for _ in range(size)]
         oracle.fold(games)
         subject.fold([naive.format_game(moves) for moves in games])
-        subject.assert_same(oracle)
+        assert_same(subject, oracle)
 
 
 @pytest.mark.parametrize("name", BOTH_SEATS)

@@ -12,6 +12,7 @@ import pytest
 from helpers.support import Subject, mostly_slow
 from oracle import naive
 from oracle import textbook as naive_textbook
+from oracle.boards import action_values
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError
@@ -31,7 +32,7 @@ def action(cells: str) -> tuple[int, int]:
 
 def edge_of(subject: Subject, cells: str) -> int:
     """The edge of the last of these moves, each played in turn."""
-    return list(subject.action_dict(np.arange(subject.graph.child.size))).index(action(cells))
+    return list(action_values(subject)).index(action(cells))
 
 
 # --- what a batch means, by hand

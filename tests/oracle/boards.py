@@ -17,6 +17,8 @@ from oracle.naive import DRAW, UNFINISHED, Moves, Position
 from oracle.streams import drawn
 from oracle.textbook import ORACLES
 from ttt_batch.compiler.numerics import RULE, stream_key
+from ttt_batch.learners.base import Settings
+from ttt_batch.runs.options import OWN
 
 DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
@@ -117,21 +119,25 @@ def random_games(board: naive.Board, number: int, seed: Any, *, occupied: bool =
 
 def oracle_of(run: ttt.Run, board: naive.Board, start: Any = None) -> Any:
     """The naive learner with the options of a run on `board`; start: its tables at the start, where drawn by chance."""
-    settings = run.config.settings
-    options: dict[str, Any] = {"alpha": settings.alpha, "gamma": settings.gamma}
-    if run.learner.zero_sum:
+    return oracle_like(run, run.config.settings, board, int(stream_key(run.config.seed, RULE)), start)
+
+
+def oracle_like(holder: Any, settings: Settings, board: naive.Board, chance: int, start: Any = None) -> Any:
+    """The naive learner with `settings`; holder: has learner, tables and graph; chance: the key of its draws."""
+    name, options = holder.learner.name, {"alpha": settings.alpha, "gamma": settings.gamma}
+    if holder.learner.zero_sum:
         options["draw"] = settings.draw_worth[0]
     else:
         options["draw_worth"] = settings.draw_worth
-    if run.config.learner == "minimax-q":
-        options["start"] = action_values(run, run.tables if start is None else start)
-    options |= {name: value for name, value in run.config.own.items() if value is not None and name != "explore"}
-    if run.config.learner == "expected-sarsa":
+    given = {own: getattr(settings, own) for own in OWN if own != "explore"}  # that is no part of a rule
+    options |= {own: value for own, value in given.items() if value is not None}
+    if name == "minimax-q":
+        options["start"] = action_values(holder, start)
+    if name == "expected-sarsa":
         options["epsilon"] = settings.epsilon
-    if run.config.learner == "double-q":
-        chance = int(stream_key(run.config.seed, RULE))
+    if name == "double-q":
         options["coins"] = lambda game: drawn(chance, game, 0) >> 63
-    return ORACLES[run.config.learner](board, **options)
+    return ORACLES[name](board, **options)
 
 
 def start_tables(run: ttt.Run) -> Any:
@@ -141,7 +147,7 @@ def start_tables(run: ttt.Run) -> Any:
     return run.learner.start(run.graph, run.worth, np.random.default_rng(run.config.seed % 2**64))
 
 
-def action_values(run: ttt.Run, tables: Any = None) -> dict[tuple[int, int], float]:
+def action_values(run: Any, tables: Any = None) -> dict[tuple[int, int], float]:
     """A run's action values by code and cell."""
     graph = run.graph
     rows = np.arange(graph.first_edge.size - 1).repeat(np.diff(graph.first_edge.astype(np.int64)))
@@ -149,7 +155,7 @@ def action_values(run: ttt.Run, tables: Any = None) -> dict[tuple[int, int], flo
     return dict(zip(keys, (tables or run.tables).q.tolist(), strict=True))
 
 
-def position_values(run: ttt.Run) -> list[dict[int, float]]:
+def position_values(run: Any) -> list[dict[int, float]]:
     """A run's values by code, for each player who has some; those never seen left out."""
     codes = run.graph.code.tolist()
     tables = run.tables.value.reshape(-1, len(codes)).tolist()
@@ -159,7 +165,7 @@ def position_values(run: ttt.Run) -> list[dict[int, float]]:
     ]
 
 
-def assert_same(run: ttt.Run, oracle: Any) -> None:
+def assert_same(run: Any, oracle: Any) -> None:
     """Every entry of a run's tables is that of the oracle to the last bit, and it has all that the oracle wrote."""
     if "q" in run.learner.fields:
         rows = np.atleast_2d(run.tables.q)
@@ -170,7 +176,7 @@ def assert_same(run: ttt.Run, oracle: Any) -> None:
         return
     theirs = [oracle.V] if run.learner.zero_sum else [oracle.V[1], oracle.V[2]]
     for ours, table in zip(position_values(run), theirs, strict=True):
-        if run.config.learner == "value-feed":
+        if run.learner.name == "value-feed":
             assert ours == dict(table)
             continue
         assert set(table) <= ours.keys()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from helpers.support import BY_EPSILON, Subject, bytes_of, mostly_slow, never
 from oracle import naive
+from oracle.boards import assert_same
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import UsageError
@@ -150,7 +151,7 @@ def test_games_equal_the_oracle_whose_alpha_stands_still_within_a_batch(
             oracle.epsilon = scheduled("linear", first, GAMES, 0.6)
         oracle.learn(games[first])
     subject.tables = run.tables
-    subject.assert_same(oracle)
+    assert_same(subject, oracle)
 
 
 @pytest.mark.parametrize("batch", [1, 500])
