@@ -33,26 +33,6 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_show(here, capsys):
-    status, out, _ = command(capsys, "show", "good.h5", "X.O/.X./...")
-    assert status == 0
-    assert "agent   plays 9: keeps the draw" in out
-    status, out, _ = command(capsys, "show", "good.h5", "--json")
-    found = json.loads(out)
-    assert (status, found["code"], found["to_move"], found["truth"]) == (0, 0, "first", {"winner": None, "plies": 9})
-    _, out, _ = command(capsys, "show", "good.h5", "5 1", "--symmetric", "--json")
-    assert len(json.loads(out)["images"]) == 4
-
-
-def test_tournament(here, capsys):
-    status, out, _ = command(capsys, "tournament", "good.h5", "weak.h5", "--json")
-    found = json.loads(out)
-    assert (status, found["exact"], found["standings"][0]["name"]) == (0, True, "good.h5")
-    assert len(found["meetings"]) == 4
-    status, out, _ = command(capsys, "tournament", "good.h5", "weak.h5")
-    assert status == 0 and "all against all" in out
-
-
 def test_playing_without_an_input(here):
     """As a job that nobody talks to: standard input is closed."""
     line = f"'{sys.executable}' -m ttt_batch play good.h5 <&-"
@@ -83,25 +63,6 @@ def test_watch_counts(here, capsys):
     assert status == 0 and found["games"] == 400
     assert abs(sampled["win"]["share"] - exact["win"]) < 0.1
     assert command(capsys, "watch", "good.h5", "weak.h5", "--games", "400")[1].startswith("good.h5 against weak.h5")
-
-
-def test_watch_shows_a_game(here, capsys):
-    status, out, _ = command(capsys, "watch", "good.h5", "--seed", "5")
-    assert status == 0
-    assert out.startswith("3x3: 3 in a line win\n") and "1. X" in out
-    assert command(capsys, "watch", "good.h5", "--seed", "5")[1] == out
-    assert command(capsys, "watch", "good.h5", "--seed", "6")[1] != out
-
-
-def test_plot(here, capsys, tmp_path):
-    target = tmp_path / "curves.svg"
-    status, out, _ = command(capsys, "plot", "good.h5", "weak.h5", "-o", target)
-    assert (status, out) == (0, f"wrote {target}\n")
-    assert target.read_bytes().startswith(b"<?xml")
-    status, _, err = command(capsys, "plot", "good.h5", "-o", target)
-    assert status == 1 and "--overwrite" in err
-    status, out, _ = command(capsys, "plot", "good.h5", "-o", target, "--overwrite", "--json")
-    assert json.loads(out) == {"file": str(target), "kind": "curves", "runs": ["good.h5"]}
 
 
 def test_play_by_turns_and_below_strength(here, capsys, monkeypatch):

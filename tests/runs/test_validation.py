@@ -422,20 +422,6 @@ def test_files_of_other_tools(path, readers):
     assert any("the root has 3,005 members" in finding for finding in outcome.findings)
 
 
-def test_rewritten_in_full_by_another_tool(path):
-    """Files of h5repack and the like have other layouts of the metadata and the same arrays."""
-    source = path.with_name("source.h5")
-    source.write_bytes(STORED)
-    with h5py.File(source) as old, h5py.File(path, "w", libver="latest") as new:
-        for name in old:
-            old.copy(name, new)
-        for name, value in old.attrs.items():
-            new.attrs[name] = value
-    refused(path, "is an HDF5 file, but not a ttt-batch run")
-    run = ttt.load(path, trust=True)
-    assert run.tables.value.tobytes() == ttt.load(DATA / "run-1.0.h5").tables.value.tobytes()
-
-
 def test_a_file_larger_than_any_run(path):
     with path.open("wb") as file:
         file.write(STORED)

@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from helpers.support import assert_same_run, command, mostly_slow
+from helpers.support import assert_same_run, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
@@ -366,19 +366,4 @@ def test_an_interrupted_command_goes_on_as_if_nothing_had_been(
     config = stopped.config
     whole = ttt.train(goal, seed=6, batch=config.batch, engine=config.engine)
     assert_same_run(whole, ttt.load(tmp_path / "run.h5"))
-    assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
-
-
-def test_what_the_command_refuses_costs_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ttt.train(5_000, batch=700, seed=4, out=tmp_path / "run.h5")
-    for words, said in (
-        ("--resume run.h5", ", its goal"),
-        ("--resume run.h5 --seed 5", "seed 4, not 5"),
-        ("--resume run.h5 --seed 5 --more 10", "seed 4, not 5"),
-        ("--resume run.h5 --fork --more 10", "--out"),
-        ("--more 10", "--resume"),
-        ("--games 10 --checkpoint-every often", "'often'"),
-    ):
-        status, out, err = command(capsys, "train", *words.split())
-        assert (status, out) == (2, "") and len(err.splitlines()) == 1 and said in err
     assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
