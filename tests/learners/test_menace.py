@@ -152,6 +152,7 @@ def test_batches_equal_the_pooled_rewards(opponent: str, tmp_path: Path) -> None
     assert min(min(box.values()) for box in oracle.boxes.values()) == 0.0
 
 
+@pytest.mark.slow  # kernels of flow by chances
 def test_flow_and_threads_and_interruptions(tmp_path: Path) -> None:
     assert_same_in_parts(tmp_path / "run.h5", 500, (7, 220), learner="menace", seed=3)
     options: dict[str, Any] = {"learner": "menace", "batch": 1 << 17, "seed": 1}

@@ -47,7 +47,8 @@ def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -
     assert_same(run, oracle)
 
 
-@pytest.mark.parametrize(("name", "options"), mostly_slow(CASES, CASES[1]))
+@pytest.mark.slow  # kernels of batches of these learners
+@pytest.mark.parametrize(("name", "options"), CASES)
 def test_batches_equal_the_pooled_formulas(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     run = ttt.train(1_200, learner=name, batch=100, seed=6, record=tmp_path / "games.txt", **options)
     oracle = oracle_of(name, options)
@@ -109,7 +110,8 @@ def test_pooling_has_the_expectation_of_game_by_game_means() -> None:
     assert abs(statistics.fmean(differences[True])) > 8 * errors[True]
 
 
-@pytest.mark.parametrize("learner", mostly_slow(["reinforce", "actor-critic"], "reinforce"))
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", ["reinforce", "actor-critic"])
 def test_neither_threads_nor_interruptions_show(learner: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"learner": learner, "batch": 1 << 17, "seed": 1}
     run = assert_same_in_parts(tmp_path / "run.h5", 300_000, (1_000, 200_000), threads=2, **options)
@@ -117,6 +119,7 @@ def test_neither_threads_nor_interruptions_show(learner: str, tmp_path: Path) ->
     assert [table.tobytes() for table in alone.tables] == [table.tobytes() for table in run.tables]
 
 
+@pytest.mark.slow
 def test_reinforce_learns_to_play() -> None:
     taught = ttt.train(300_000, learner="reinforce", alpha=0.5, batch=200)
     assert taught.statistics["versus_random"][-1, 0, 0] > 0.9  # 0.585 by random play

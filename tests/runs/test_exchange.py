@@ -365,8 +365,8 @@ def test_training_starts_from_given_tables(name: str, runs: dict[str, Run]) -> N
 
 
 def test_training_cannot_start_from_another_learner_or_board(runs: dict[str, Run]) -> None:
-    with pytest.raises(UsageError, match="cannot start td on 3x3 from a run of value-feed"):
-        ttt.train(20, batch=10, start=runs["value-feed"])
+    with pytest.raises(UsageError, match="cannot start td on 3x3 from a run of minimax-q"):
+        ttt.train(20, batch=10, start=runs["minimax-q"])
     with pytest.raises(UsageError, match="cannot start td on 2x2x2 from a run of td on 3x3"):
         ttt.train(20, batch=10, board="2x2", start=runs["td"])
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import bytes_of, games_of, mostly_slow, never
+from helpers.support import bytes_of, games_of, never
 from oracle import naive
 from oracle.boards import action_values, oracle_of
 
@@ -92,7 +92,8 @@ def test_only_the_learner_learns_to_choose(
     assert bytes_of(again.tables) == bytes_of(run.tables)
 
 
-@pytest.mark.parametrize(("name", "batch"), mostly_slow(TAUGHT, ("expected-sarsa", 1)))
+@pytest.mark.slow  # kernels of other learners
+@pytest.mark.parametrize(("name", "batch"), TAUGHT)
 def test_rules_that_follow_the_policy_learn_nothing_from_the_opponent_s_moves(
     name: str, batch: int, tmp_path: Path
 ) -> None:

@@ -69,13 +69,16 @@ def assert_same(one: TableTrainer, other: TableTrainer) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"batch": 2_345},
-        {"batch": "auto", "epsilon": "0.5->0.1:linear", "horizon": 9_999},
-        {"board": "2x5x3", "batch": 2_000},
-        {"board": "2x5x3", "learner": "minimax-q", "batch": 1_500, "alpha": "1/n"},
-        {"board": "3x4x3-gravity", "batch": 2_000},
+        pytest.param({"batch": 2_345}, id="td"),
+        pytest.param({"batch": "auto", "epsilon": "0.5->0.1:linear", "horizon": 9_999}, id="schedule"),
+        pytest.param({"board": "2x5x3", "batch": 2_000}, id="larger"),
+        pytest.param({"board": "3x4x3-gravity", "batch": 2_000}, id="gravity"),
+        pytest.param(
+            {"board": "2x5x3", "learner": "minimax-q", "batch": 1_500, "alpha": "1/n"},
+            id="larger, by moves",
+            marks=pytest.mark.slow,  # kernels of tables of moves on larger boards
+        ),
     ],
-    ids=["td", "schedule", "larger", "larger, by moves", "gravity"],
 )
 def test_shares_do_not_show(slots: int, options: dict[str, Any]) -> None:
     pool = Workers(slots)

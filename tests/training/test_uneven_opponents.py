@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.players import uneven
+from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 
 GAMES = 6000
+WALKED: list[dict[str, Any]] = [{"batch": 1}, {"batch": 500}]
 
 
 def reversed_uneven(boards: Any, to_move: Any, legal: Any) -> Any:
@@ -19,7 +21,7 @@ def reversed_uneven(boards: Any, to_move: Any, legal: Any) -> Any:
     return weights / weights.sum(1, keepdims=True)
 
 
-@pytest.mark.parametrize("options", [{"batch": 1}, {"batch": 500}, {"engine": "flow", "batch": 500}])
+@pytest.mark.parametrize("options", mostly_slow([*WALKED, {"engine": "flow", "batch": 500}], *WALKED))
 def test_it_plays_as_likely_as_it_said(options, tmp_path):
     games = tmp_path / "games.txt"
     record = {} if options.get("engine") == "flow" else {"record": games}
