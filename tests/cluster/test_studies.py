@@ -109,6 +109,7 @@ def listened(process: psutil.Process) -> set[tuple[int, str]]:
     return {(one.laddr.port, one.laddr.ip) for one in found if one.status == psutil.CONN_LISTEN}
 
 
+@pytest.mark.slow
 def test_tasks_are_released(tmp_path: Path, dask: Processes, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The scheduler never has more of them than are given out, and none in the end."""
     from distributed import Client

@@ -101,12 +101,20 @@ def test_a_file_that_is_taken_where_there_is_no_room_beside_it(tmp_path: Path, m
     assert not list(tmp_path.iterdir())
 
 
+KEPT = Path(__file__).parents[2] / "data" / "study-1.0.h5"
+"""A study from the day when the format was made."""
+
+
+def test_a_study_of_format_1_0_opens_for_ever() -> None:
+    assert check_study(KEPT)[0] == []
+
+
+@pytest.mark.slow  # kernels of minimax-q, flow and opponents in studies
 def test_a_study_of_format_1_0_is_learnt_again_byte_for_byte(tmp_path: Path) -> None:
-    """Kept from the day when the format was made: neither it nor any result may change unnoticed."""
-    kept = Path(__file__).parents[2] / "data" / "study-1.0.h5"
+    """Neither the format nor any result may change unnoticed."""
     options = {"learner": ["td", "minimax-q"], "engine": ["walk", "flow"], "opponent": ["self", "random"]}
     study(out=tmp_path / "s.h5", seeds=2, games=300, batch=64, **options).close()
-    assert check_study(kept)[0] == [] and results(kept) == results(tmp_path / "s.h5")
+    assert results(KEPT) == results(tmp_path / "s.h5")
 
 
 @pytest.mark.parametrize("threads", [2, 5])
