@@ -263,7 +263,8 @@ def test_every_kind_of_finding_has_a_text():
             assert callable(hook(name)), name
 
 
-def test_a_run_says_what_it_is(run):
+def test_a_run_says_what_it_is(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # no picture is looked at
     last = run.statistics["unbeatable"][-1].tolist()
     assert repr(run).startswith("<Run: td on 3x3, 20,000 games, seed 1; ")
     assert ("unbeatable in both seats" in repr(run)) == all(last)

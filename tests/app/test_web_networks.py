@@ -34,7 +34,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "gravity": {"board": "4x5x4-gravity"},
 }
 
-QUICK = ("two seats", "misere", "64 cells", "gravity")
+QUICK = ("two seats", "misere", "gravity")
 
 
 def networks(games: int = 500, **options: Any) -> PatternRun:

@@ -59,7 +59,7 @@ def call_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "available_threads", lambda: 16)
 
 
-@pytest.mark.parametrize(("board", "opponent", "autoreset", "options"), mostly_slow(CASES, CASES[1], CASES[3]))
+@pytest.mark.parametrize(("board", "opponent", "autoreset", "options"), mostly_slow(CASES, CASES[1]))
 def test_threads_change_nothing(
     board: str, opponent: str | None, autoreset: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ):

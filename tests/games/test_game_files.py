@@ -125,6 +125,7 @@ NOTATIONS: dict[str, Callable[[Board, list[int]], str]] = {
 
 @settings(max_examples=2, deadline=None)
 @given(st.integers(0, 10**9))
+@pytest.mark.sampled(48)
 @pytest.mark.parametrize("name", BOARDS)
 @pytest.mark.parametrize("notation", NOTATIONS)
 def test_every_notation_comes_back_as_the_same_moves(notation: str, name: str, seed: int) -> None:
