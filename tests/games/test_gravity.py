@@ -1,44 +1,14 @@
 """Boards on which marks fall: their positions, values and games, against what is written down or counted naively."""
 
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import BY_EPSILON
-from oracle import naive
-from oracle.boards import assert_same, oracle_of, start_tables, variant_of
 
 import ttt_batch as ttt
 from ttt_batch.agents.external import at_board
 from ttt_batch.analysis.matches import play_scripted
 from ttt_batch.app.terminal.loop import play_in_terminal
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("batch", [1, 200])
-@pytest.mark.parametrize("name", BY_EPSILON)
-def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, tmp_path: Path) -> None:
-    """On nine cells, where rows of a ply have different numbers of moves; an illegal move of `minimax-q` loses."""
-    options: dict[str, Any] = {"learner": name, "board": "3x3-gravity", "seed": 4, "epsilon": 0.4}
-    run = ttt.train(500, **options, batch=batch, record=tmp_path / "games.txt")
-    lines = (tmp_path / "games.txt").read_text().splitlines()
-    games, board = [naive.parse_game(line) for line in lines], variant_of(run.board)
-    oracle = oracle_of(run, board, start_tables(run))
-    for start in range(0, 500, batch):
-        for moves in games[start : start + batch]:
-            for step in naive.replay(board, moves, occupied_loses=run.learner.occupied):
-                assert step.exploratory or step.cell in oracle.candidates(step.position)
-        if batch == 1:
-            oracle.learn(games[start])
-        else:
-            oracle.fold(games[start : start + batch])
-    assert_same(run, oracle)
-    if batch == 1:
-        given, skipped = ttt.learn_from(lines, **options)
-        assert not skipped
-        assert all(ours.tobytes() == theirs.tobytes() for ours, theirs in zip(given.tables, run.tables, strict=True))
 
 
 def test_symmetry_merges_the_left_and_the_right() -> None:

@@ -1,4 +1,4 @@
-"""Enumerated boards of more than nine cells, where games are played ply by ply: games, tables and their shares."""
+"""Enumerated boards of more than nine cells, and some on which marks fall: games, tables and their shares."""
 
 import functools
 import itertools
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers.support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts
 from oracle import naive
-from oracle.boards import assert_same, oracle_of, random_games, start_tables
+from oracle.boards import assert_same, oracle_of, random_games, start_tables, variant_of
 
 import ttt_batch as ttt
 from ttt_batch.compiler.numerics import stream_key
@@ -40,18 +40,18 @@ def bytes_of(run: ttt.Run) -> list[bytes]:
     return [*(table.tobytes() for table in run.tables), run.visits.tobytes(), *outcomes]
 
 
-def games_of(path: Path, *, occupied: bool = False) -> list[naive.Moves]:
+def games_of(path: Path, board: naive.Board = PLAIN, *, occupied: bool = False) -> list[naive.Moves]:
     """The games of a file, each a real one."""
     games = [naive.parse_game(line) for line in path.read_text().splitlines()]
     for moves in games:
-        naive.replay(PLAIN, moves, occupied_loses=occupied)
+        naive.replay(board, moves, occupied_loses=occupied)
     return games
 
 
-def result_of(moves: naive.Moves) -> int:
+def result_of(board: naive.Board, moves: naive.Moves) -> int:
     """Return who won: 1, 2, or 3 for a draw."""
-    last = naive.replay(PLAIN, moves, occupied_loses=True)[-1]
-    return naive.other(naive.mover(last.position)) if last.after is None else PLAIN.outcome(last.after)
+    last = naive.replay(board, moves, occupied_loses=True)[-1]
+    return naive.other(naive.mover(last.position)) if last.after is None else board.outcome(last.after)
 
 
 def random_shares(graph: Graph) -> np.ndarray:
@@ -70,30 +70,33 @@ def random_shares(graph: Graph) -> np.ndarray:
 # --- what is learnt -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("board", [BOARD, "3x3-gravity"])
 @pytest.mark.parametrize("batch", [1, 200])
 @pytest.mark.parametrize("name", BY_EPSILON)
-def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, tmp_path: Path) -> None:
-    """Every greedy move is one that the oracle could pick then, and the tables are its own to the last bit."""
-    path, occupied = tmp_path / "games.txt", LEARNERS[name].occupied
-    options: dict[str, Any] = {"learner": name, "board": BOARD, "seed": 4}
+def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, board: str, tmp_path: Path) -> None:
+    """Every greedy move is one that the oracle could pick then, and the tables are its own to the last bit.
+
+    Where marks fall, rows of a ply have different numbers of moves.
+    """
+    path, occupied, plain = tmp_path / "games.txt", LEARNERS[name].occupied, variant_of(parse_board(board))
+    options: dict[str, Any] = {"learner": name, "board": board, "seed": 4}
     run = ttt.train(500, **options, batch=batch, epsilon=0.4, record=path)
     assert bytes_of(ttt.train(500, **options, batch=batch, epsilon=0.4)) == bytes_of(run), "recording changes nothing"
-    games = games_of(path, occupied=occupied)
-    oracle = oracle_of(run, PLAIN, start_tables(run))
+    games = games_of(path, plain, occupied=occupied)
+    oracle = oracle_of(run, plain, start_tables(run))
     explored = [exploratory for moves in games for _, exploratory in moves]
     assert 0.3 < sum(explored) / len(explored) < 0.5
     for start in range(0, 500, batch):
         for moves in games[start : start + batch]:
-            for step in naive.replay(PLAIN, moves, occupied_loses=occupied):
-                if not step.exploratory:
-                    assert step.cell in oracle.candidates(step.position)
+            for step in naive.replay(plain, moves, occupied_loses=occupied):
+                assert step.exploratory or step.cell in oracle.candidates(step.position)
         if batch == 1:
             oracle.learn(games[start])
         else:
             oracle.fold(games[start : start + batch])
     assert_same(run, oracle)
-    results = [result_of(moves) for moves in games]
+    results = [result_of(plain, moves) for moves in games]
     assert run.statistics["outcomes"][-1].tolist() == [results.count(FIRST_WINS), results.count(3), results.count(2)]
     if batch == 1:
         given, skipped = ttt.learn_from(path.read_text().splitlines(), **options, epsilon=0.4)
