@@ -574,73 +574,6 @@ def test_a_reader_that_leaves_is_no_error(folder: Path, name: str) -> None:
 # --- play -----------------------------------------------------------------------------------------------
 
 
-BOARD_LINE = re.compile(r"^ ?(\[?\S\]?) *\| ?(\[?\S\]?) *\| ?(\[?\S\]?)\s*$")
-
-
-def last_board(text: str) -> list[str]:
-    """The nine labels of the board drawn last."""
-    plain = re.sub(r"\x1b\[[\d;]*m", "", text).replace("\r", "")
-    cells = [
-        label.strip("[]") for line in plain.split("\n") if (match := BOARD_LINE.match(line)) for label in match.groups()
-    ]
-    assert len(cells) >= 9 and len(cells) % 9 == 0, plain
-    return cells[-9:]
-
-
-def free_cells(labels: list[str]) -> list[int]:
-    return [cell for cell, label in enumerate(labels) if label not in "XO"]
-
-
-def test_a_whole_game_at_a_terminal(folder: Path) -> None:
-    """With help, hints and a slip of the finger; test_terminal.py types the others."""
-    with at_a_terminal(*PROGRAM[1:], "play", folder / "good.h5", "--plain", "--seed", "3", rows=40) as child:
-        child.expect(r"Your move \(X\): ")
-        board = last_board(child.before)
-        assert board == list("123456789")
-
-        child.sendline("?")
-        child.expect(r"Your move \(X\): ")
-        for words in ("row and column", "or a1 to c3: column and row", "undo your last move", "leave"):
-            assert words in child.before
-        child.sendline("h")
-        child.expect(r"Your move \(X\): ")
-        assert child.before.count("+0.00") == 9
-        child.sendline("foo")
-        child.expect(r"Your move \(X\): ")
-        assert not any(BOARD_LINE.match(line) for line in child.before.split("\r\n"))
-        child.sendline("b2")  # the centre
-        child.expect(r"Your move \(X\): ")
-        board = last_board(child.before)
-        assert board[4] == "X" and len(free_cells(board)) == 7
-        child.sendline(str(1 + free_cells(board)[0]))
-        for _ in range(5):
-            found = child.expect([r"Your move \(X\): ", r"Another game\? \[Enter/q\] "])
-            if found == 1:
-                break
-            child.sendline(str(1 + free_cells(last_board(child.before))[0]))
-        assert found == 1
-        assert "The agent wins." in child.before or "Draw." in child.before
-        child.sendline("y")
-        child.expect(r"Your move \(X\): ")
-        assert last_board(child.before) == list("123456789")
-        child.sendline("0")
-        assert ended(child) == 0
-        assert "Goodbye. You 0, agent" in child.before
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("leave", ["end of input", "interrupt"])
-def test_leaving_by_keys_of_the_terminal(folder: Path, leave: str) -> None:
-    with at_a_terminal(*PROGRAM[1:], "play", folder / "good.h5") as child:
-        child.expect(r"Your move \(X\): ")
-        if leave == "interrupt":
-            child.sendintr()
-        else:
-            child.sendeof()
-        assert ended(child) == 0
-        assert "Goodbye." in child.before and "Traceback" not in child.before
-
-
 def test_the_unbeatable_agent_is_not_beaten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not by trying the cells in any order: entries for taken cells are refused and cost nothing."""
     played = []
@@ -653,21 +586,6 @@ def test_the_unbeatable_agent_is_not_beaten(folder: Path, capsys: pytest.Capture
         assert ("The agent wins." in out) + ("Draw." in out) == 1
         played.append(out)
     assert played[-1] == played[-2]
-
-
-def test_play_takes_the_newest_run_and_without_any_trains_one(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, err = command_here(capsys, "play", typed="h\n0\n")
-    assert status == 0 and "no run file here: training td on 3x3" in err
-    assert out.count("+0.00") == 9 and "Goodbye." in out
-    assert names(tmp_path) == []
-
-    (tmp_path / "old.h5").write_bytes((folder / "poor.h5").read_bytes())
-    (tmp_path / "notes.h5").write_text("no run")
-    status, _, err = command_here(capsys, "play", typed="0\n")
-    assert status == 0 and "old.h5" in err
-    assert names(tmp_path) == ["notes.h5", "old.h5"]
 
 
 def test_ctrl_c_at_a_terminal_saves_and_the_bar_is_live(tmp_path: Path) -> None:
