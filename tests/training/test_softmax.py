@@ -190,12 +190,8 @@ def test_a_learner_by_epsilon_against_chances_explores_as_often_as_ever() -> Non
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--explore", "softmax:0"], "explore 'softmax:0': its temperature is not above 0"),
-        (["--explore", "softmax:-1"], "its temperature is not above 0"),
-        (["--explore", "softmax:nan"], "explore 'softmax:nan': its temperature is not a number"),
         (["--explore", "softmax"], "explore 'softmax' is not softmax:T"),
         (["--explore", "boltzmann:1"], "explore 'boltzmann:1' is not softmax:T"),
-        (["--explore", "softmax:warm"], "explore 'softmax:warm': its temperature is not a number"),
         (
             ["--explore", "softmax:1", "--epsilon", "0.1"],
             "--explore takes the place of --epsilon; leave one of them out",
