@@ -58,11 +58,12 @@ def some(study: StudyWriter) -> None:
 
 
 def figure(path: Path, kind: str, metric: str | None = None, **only: Any) -> Any:
+    """A picture on a canvas, not drawn yet: that takes longer than all else."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     with open_study(path) as study, package_style():
         made = study_figure(study, kind, metric=metric, only=only)
-        FigureCanvasAgg(made).draw()  # places are known then
+        FigureCanvasAgg(made)
     return made
 
 
@@ -316,6 +317,8 @@ def test_labels_do_not_overlap(made: Callable[..., Path], case: str, kind: str, 
     except UsageError as error:
         assert (case, kind) in {("one", "heat"), ("forty", "heat"), ("grown", "settling")}, error
         return
+    with package_style():
+        drawn.canvas.draw()  # places are known then
     assert not recwarn.list
     renderer = drawn.canvas.get_renderer()
     for axes in panels(drawn).values():

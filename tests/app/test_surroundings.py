@@ -157,6 +157,7 @@ def test_pictures_need_no_backend(backend: str, folder: Path) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
+@pytest.mark.slow  # a process that imports pyplot
 def test_a_backend_that_is_known_still_holds_for_pyplot(folder: Path) -> None:
     assert python(BACKEND, folder, MPLBACKEND="tkagg") == ["tkagg tkagg"]
 
