@@ -101,7 +101,7 @@ def best_moves(subject: Subject) -> list[list[int]]:
     return [ordered[lo : lo + n] for lo, n in zip(starts, policy.best.tolist(), strict=True)]
 
 
-@pytest.mark.parametrize("name", ["sutton-barto", "value-feed", "greedy-td"])
+@pytest.mark.parametrize("name", mostly_slow(["sutton-barto", "value-feed", "greedy-td"], "value-feed"))
 def test_recorded_games_of_value_programs(name: str) -> None:
     data = recorded(name)
     subject = Subject(name, alpha=0.1) if name == "sutton-barto" else Subject(name)
@@ -136,6 +136,7 @@ def test_recorded_games_of_programs_with_action_values(name: str, least: int) ->
     assert (subject.tables.q[known] == expected[known]).all()
 
 
+@pytest.mark.slow  # kernels of another learner
 def test_worked_example_of_backward_q() -> None:
     subject = Subject("backward-q")
     game = subject.parse(["0 1 2 3 4 5 6"])

@@ -76,6 +76,7 @@ def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Ru
     assert name == "double-q" or not compare_runs(run, loaded)["tables"]["differing"]
 
 
+@pytest.mark.slow  # kernels of other learners
 def test_tables_beside_the_actions_have_names_of_their_own(tmp_path: Path) -> None:
     run, rng = untaught("double-q"), np.random.default_rng(1)
     run.tables.q[:] = rng.normal(size=run.tables.q.shape)
