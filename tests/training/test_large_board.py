@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers.support import BOTH_SEATS, BY_EPSILON, assert_same_in_parts
 from oracle import naive
-from oracle.boards import assert_same, oracle_of, random_games, start_tables, variant_of
+from oracle.boards import assert_same, oracle_of, start_tables, variant_of
 
 import ttt_batch as ttt
 from ttt_batch.compiler.numerics import stream_key
@@ -359,15 +359,6 @@ def naive_values() -> dict[int, int]:
     return dict(zip(graph.code.tolist(), solve(graph).tolist(), strict=True))
 
 
-def test_a_random_opponent_plays_every_cell_alike(tmp_path: Path) -> None:
-    for batch in (1, 500):
-        path = tmp_path / f"{batch}.txt"
-        ttt.train(4_000, board=BOARD, batch=batch, opponent="random", seat="second", seed=1, record=path)
-        first = [moves[0][0] for moves in games_of(path)]
-        expected = 400.0
-        assert sum((first.count(cell) - expected) ** 2 / expected for cell in range(10)) < 40
-
-
 def test_a_run_may_start_from_another() -> None:
     first = ttt.train(600, board=BOARD, batch=100)
     for batch in (1, 100):
@@ -376,15 +367,6 @@ def test_a_run_may_start_from_another() -> None:
         assert rest.tables.value.tobytes() != fresh.tables.value.tobytes()
         untouched = rest.tables.value == first.tables.value
         assert 0.5 < untouched.mean() < 1
-
-
-@pytest.mark.parametrize("name", ["td", "greedy-td", "backward-q"])
-def test_given_games_go_on_from_a_run(name: str, tmp_path: Path) -> None:
-    lines, path = random_games(PLAIN, 80, 1), tmp_path / "run.h5"
-    whole, _ = ttt.learn_from(lines, learner=name, board=BOARD)
-    ttt.learn_from(lines[:33], learner=name, board=BOARD, out=path)
-    parts, _ = ttt.learn_from(lines[33:], run=path)
-    assert bytes_of(parts)[:-2] == bytes_of(whole)[:-2] and parts.games == 80
 
 
 def test_answers_are_about_the_real_board() -> None:

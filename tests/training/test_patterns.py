@@ -330,17 +330,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (status, err) == (0, "") and json.loads(out)["later_snapshots"]["first"] >= 1
 
 
-def test_what_needs_a_table_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train(64, prove_every=0, out=tmp_path / "run.h5")
-    for words in (
-        ["export", tmp_path / "run.h5", "--to", "csv", "-o", tmp_path / "t.csv"],
-        ["train", "--opponent", tmp_path / "run.h5"],
-        ["train", "--start", tmp_path / "run.h5"],
-    ):
-        status, out, err = command(capsys, *words)
-        assert status in (1, 2) and out == "" and len(err.splitlines()) == 1, (words, err)
-
-
 def test_damaged_files_are_refused(whole: PatternRun, tmp_path: Path) -> None:
     """Every table is checked: its type, its length, and what it may hold."""
     data = whole.data()
