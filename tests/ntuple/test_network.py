@@ -70,6 +70,7 @@ def indices(network: Network, position: tuple[int, ...]) -> list[int]:
     return [int(index) for index in found]
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("sharing", SHARING)
 @pytest.mark.parametrize(("name", "tuples"), CASES)
 def test_weights_are_shared_exactly_if_what_they_see_is_the_same(name: str, tuples: str, sharing: str) -> None:

@@ -43,11 +43,19 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "study.h5"
 
 
-@pytest.fixture
-def full(path: Path) -> Path:
-    """A study all of whose learners are done."""
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a study all of whose learners are done."""
+    path = tmp_path_factory.mktemp("whole") / "study.h5"
     with create_study(path, design(), command="ttt-batch study") as study:
         store_all(study)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def full(path: Path, whole: bytes) -> Path:
+    """A study all of whose learners are done, to be changed."""
+    path.write_bytes(whole)
     return path
 
 

@@ -223,6 +223,14 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
 # --- refusals and forks -----------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a run that reached its goal."""
+    path = tmp_path_factory.mktemp("ended") / "run.h5"
+    ttt.train(5_000, batch=700, seed=4, epsilon=0.1, out=path)
+    return path.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -251,14 +259,15 @@ def test_a_resumption_that_is_stopped_at_once_changes_nothing(tmp_path: Path) ->
     ],
     ids=str,
 )
-def test_other_settings_are_named_and_refused(options: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_other_settings_are_named_and_refused(
+    options: dict[str, Any], words: str, ended: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / "run.h5"
-    ttt.train(5_000, batch=700, seed=4, epsilon=0.1, out=path)
-    before = path.read_bytes()
+    path.write_bytes(ended)
     with pytest.raises(UsageError, match=words) as caught:
         ttt.train(resume=path, **{"more": None if "until" in options else 5_000, **options})
     assert len(str(caught.value).splitlines()) == 1
-    assert path.read_bytes() == before
+    assert path.read_bytes() == ended
     assert [found.name for found in tmp_path.iterdir()] == ["run.h5"]
 
 
