@@ -208,8 +208,7 @@ def test_the_command_and_the_function_write_one_page(
     pattern_run: PatternRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = pattern_run.save(tmp_path / "run.h5")
-    made = [tmp_path / f"{number}.html" for number in range(3)]
-    assert command(capsys, "export", file, "--to", "html", "-o", made[0])[0] == 0
-    assert ttt.export_run(file, made[1], "html") == [made[1]]
-    assert ttt.export_run(ttt.load(file), made[2], "html") == [made[2]]
-    assert len({page.read_bytes() for page in made}) == 1
+    one, other = tmp_path / "one.html", tmp_path / "other.html"
+    assert command(capsys, "export", file, "--to", "html", "-o", one)[0] == 0
+    assert ttt.export_run(pattern_run, other, "html") == [other]
+    assert one.read_bytes() == other.read_bytes()
