@@ -2,30 +2,19 @@
 
 import math
 from pathlib import Path
-from random import Random
 
 from helpers.pages import trained
+from helpers.support import random_games
 from helpers.web import play_match
 
 from ttt_batch.analysis.review import TEMPERATURE, review, softmax_probabilities
-from ttt_batch.games.board import UNFINISHED, Game
-from ttt_batch.runs.run import Run
-
-
-def random_games(run: Run, count: int) -> list[Game]:
-    games, rng = [], Random(1)
-    for _ in range(count):
-        game = Game(run.board)
-        while game.outcome == UNFINISHED:
-            game = game.after(rng.choice(run.board.open_cells(game.position)))
-        games.append(game)
-    return games
+from ttt_batch.games.board import Game
 
 
 def test_a_review_is_that_of_the_terminal(tmp_path: Path) -> None:
     for board in ("3x3", "3x3-misere", "3x3-gravity"):
         run = trained(games=1000, board=board)
-        games = random_games(run, 60)
+        games = [Game(run.board, tuple(cells)) for cells in random_games(run.board, 60)]
         found = play_match(run, tmp_path, [{"review": list(game.moves)} for game in games])
         assert sum(map(len, found)) > 60
         for game, slips in zip(games, found, strict=True):

@@ -16,10 +16,11 @@ from oracle import naive
 from oracle.boards import oracle_like
 
 import ttt_batch as ttt
+from helpers.players import random_game
 from ttt_batch.__main__ import run as run_here
 from ttt_batch.compiler.jit import kernel
 from ttt_batch.compiler.numerics import RULE, stream_key
-from ttt_batch.games.board import Board, Game
+from ttt_batch.games.board import Board
 from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph
 from ttt_batch.games.transcript_reader import GameLines, GameReader
@@ -63,13 +64,8 @@ def bytes_of(tables: Iterable[Any]) -> list[bytes]:
 
 def random_games(board: Board, number: int, seed: int = 1) -> list[list[int]]:
     """Cells of finished games of random moves."""
-    rng, games = random.Random(seed), []
-    for _ in range(number):
-        game = Game(board)
-        while not game.outcome:
-            game = game.after(rng.choice(board.open_cells(game.position)))
-        games.append(list(game.moves))
-    return games
+    rng = random.Random(seed)
+    return [random_game(board, rng) for _ in range(number)]
 
 
 def lines_of(games: Iterable[Iterable[int]]) -> list[str]:

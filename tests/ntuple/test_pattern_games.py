@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.players import random_game
 from oracle.boards import VariantBoard, variant_of
 from oracle.patterns import NaiveNet, NaiveNetwork, Rules
 
@@ -152,13 +153,6 @@ def test_given_games_teach_what_the_definitions_say(
         theirs = {key: weight for (player, key), weight in oracle.weights.items() if player == table and weight}
         ours = weights_by_key(network, net.weights[table], oracle.network)
         assert {key: weight for key, weight in ours.items() if weight} == theirs
-
-
-def random_game(board: Board, rng: random.Random) -> list[int]:
-    cells: list[int] = []
-    while board.outcome(position_after(cells, board)) == UNFINISHED:
-        cells.append(rng.choice(board.open_cells(position_after(cells, board))))
-    return cells
 
 
 def moves_made(network: Network, game: GameWorkspace) -> list[int]:
