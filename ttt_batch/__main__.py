@@ -91,7 +91,7 @@ def run(arguments: list[str]) -> int:
         if isinstance(failure, OSError) and (left or full or console.is_broken(stdout)):
             console.discard_output(stdout)
             if isinstance(failure, BrokenPipeError):
-                return 0  # the reader closed the pipe, which is no error
+                return 0  # the reader closed the pipe, which is not an error
             return _fail(f"cannot write to standard output: {failure.strerror}; make room, or send it elsewhere", 1)
         if isinstance(error, SystemExit):
             raise

@@ -294,7 +294,7 @@ def as_list(runs: Any) -> list[Any]:
 
 
 def check_names_of_runs(names: object) -> None:
-    """Raise UsageError if the names of runs are no list, or a single string, whose letters would become the names."""
+    """Raise UsageError if the names of runs are not a list, or are one string, whose letters would become the names."""
     if isinstance(names, str) or not isinstance(names, Iterable | None):
         what = "one string" if isinstance(names, str) else "no list"
         raise UsageError(f"names {quoted(str(names))} is {what}; give a list with a name for each run, or leave it out")

@@ -547,7 +547,7 @@ class Batch:
     def render(self, env: Number = 0) -> str:
         """Return a game as text: rows of marks, and who is to move or has won.  Raises UsageError.
 
-        env: its place in the batch, from 0.  A game that began anew in the last step is shown at its beginning.
+        env: its place in the batch, from 0.  A game that restarted in the last step is shown at its beginning.
         """
         text: str = picture_of(self, parse_int("env", env, 0, self.n - 1), "ansi")
         return text

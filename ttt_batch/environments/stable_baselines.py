@@ -90,7 +90,7 @@ class MNKVecEnv(BatchEnv, VecEnv):
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         """Return, for each environment of `indices`, its `action_masks` or what `render` shows.
 
-        Raises UsageError for other methods: the games are no objects.
+        Raises UsageError for other methods: the games are not objects.
         """
         numbers = self._get_indices(indices)
         if method_name == "action_masks":
@@ -110,7 +110,7 @@ class MNKVecEnv(BatchEnv, VecEnv):
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Raise UsageError, as games of a batch are no objects."""
+        """Raise UsageError, as games of a batch are not objects."""
         raise UsageError(f"games of a batch have no attribute {attr_name!r} to set; make another environment")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:

@@ -105,7 +105,7 @@ class Solver:
         self._process.communicate()
 
     def solve(self, program: IntegerProgram, seconds: float, follow: Callable[[], bool]) -> Answer | None:
-        """Run `solve_program` there; return None if `follow()`, called meanwhile, returns True, or it has died."""
+        """Run `solve_program` there; return None if it dies, or if `follow()`, called while it runs, returns True."""
         answers = list[Answer]()
 
         def wait() -> None:

@@ -1,7 +1,7 @@
 """Search for the smallest certificate: the choice of moves that needs the fewest positions.
 
 Small decisions are an integer program.  x_p says whether position p is listed, and y_m whether its move m is chosen:
-a listed position has a move, and whatever a position's chosen move needs is listed.  HiGHS proves the least number.
+a listed position has a move, and all positions that its move needs are listed.  HiGHS proves the least number.
 
 Large neighbourhoods improve a choice where the whole program is too large.  A few positions are free to change their
 moves, all others keep theirs, and the small program that is left is solved.  Moves which would add many positions are

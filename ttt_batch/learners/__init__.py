@@ -146,7 +146,7 @@ def _begin_nothing(tables: Any, graph: Graph, row: Any, worth: Any, key: Any) ->
 def register_named(text: str) -> str:
     """Run the file of `FILE.py:NAME`, register its object NAME, a learner, and return the learner's own name.
 
-    Raises UsageError if NAME is no learner and as `register` does, and TttBatchError if the file cannot be run.
+    Raises UsageError if NAME is not a learner, and as `register` does, and TttBatchError if the file cannot be run.
     """
     before = set(LEARNERS)
     path, name, learner = named_object(

@@ -223,7 +223,7 @@ def start_q(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def q_learner(tables: Any, **own: Any) -> Learner:
-    """Return a learner by tables of `one_q`, in which each player learns by itself.  own: what it alone is."""
+    """Return a learner by tables of `one_q`, in which each player learns by itself.  own: fields of `Learner`."""
     return Learner(
         defaults=Settings(epsilon=0.1, alpha=0.1),
         prefers_symmetry=True,

@@ -1,4 +1,4 @@
-"""Self-play of a network: games, the errors that they give for the weights, and values for people.
+"""Self-play of a network: games, the errors that they give for the weights, and values to show.
 
 A game depends on its number and on the weights at the start of its batch.  It returns whole numbers for each kind of
 weight: uses, sum of errors, and sum of absolute errors.

@@ -51,8 +51,8 @@ MAX_BITS = 21
 MANY_CELLS = 36
 """Cells of boards with gravity from which on proofs begin with hunts.
 
-Boards of exactly so many have more tuples by default, with which 6x6x4-gravity lost fewer games after as many (one
-seed).  Larger boards would have too many weights.
+Boards of exactly 36 cells have more tuples by default: with them 6x6x4-gravity lost fewer games after equally many
+(one seed).  Larger boards would have too many weights.
 """
 
 MAX_FILE = 1 << 20

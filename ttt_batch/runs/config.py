@@ -512,7 +512,7 @@ def default_weights(every: int) -> str:
 
 
 def _check_memory(weights: int) -> None:
-    """Raise UsageError if networks of so many weights take more memory than is free."""
+    """Raise UsageError if networks with this number of weights take more memory than is free."""
     needed, free = weights * BYTES_A_WEIGHT, free_memory()
     if needed > free or weights >= 2**30:  # the weights of both players are numbered in int32
         raise UsageError(

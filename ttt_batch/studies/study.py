@@ -415,7 +415,7 @@ def study(
     learner, board, epsilon, alpha, ...: as for `train`.  Each is one value, a list of values, or text as in the
     command: `"0.1,0.2"`, `"0.01..0.5:6"` (six values, evenly spaced), `"0.001..1:7log"`.  A study has either tables
     or networks.  Networks continue to the end of their last proof, as in `train`.
-    opponent: `self`, the name of a built-in agent, a run of a table or its file, but no agent of one's own.
+    opponent: `self`, the name of a built-in agent, a run of a table or its file, but not an agent of your own.
     seeds: the number of seeds from 0 on (100 by default), or the seeds, such as `"5,7"` or `"100..199"`.
     sweep: `grid` for all combinations, or `one-at-a-time` to change one option at a time around the first values.
     out: the file to write.  Without `out` and `resume`, no file is left and the results last as long as the study.

@@ -83,7 +83,7 @@ def movie_bytes(
 
 
 def _even_times(points: Sequence[Point]) -> list[int]:
-    """Return the milliseconds of each frame: equal, but for the last."""
+    """Return the milliseconds of each frame: equal except the last."""
     each = round(1000 / round(min(FASTEST, max(SLOWEST, len(points) / SECONDS))))
     return [each] * (len(points) - 1) + [HELD]
 

@@ -323,7 +323,7 @@ NETWORK_OPTIONS: Mapping[str, Option] = {
 class Networks(Method):
     """Learners of networks, which train to the end of the last proof, as in `train`.
 
-    The choice of final weights is no option, because no statistic depends on it.
+    The choice of final weights is not an option, because no statistic depends on it.
     """
 
     name, default_learner, options = "networks", PATTERN_LEARNERS[0], NETWORK_OPTIONS

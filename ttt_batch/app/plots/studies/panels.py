@@ -242,7 +242,7 @@ def _draw_line(
 ) -> None:
     """Draw one line with its band.  own: the setting of each value that has one.  which: its number, and of how many.
 
-    Values that are no numbers have marks side by side instead.
+    Values that are not numbers have marks side by side instead.
     """
     there = [i for i, value in enumerate(place.values) if value in own and not np.isnan(found.middle[own[value]])]
     middle, low, high = (part[[own[place.values[i]] for i in there]] for part in found)
