@@ -186,8 +186,19 @@ def test_refusals_say_what_was_given_and_which_notations_there_are(text, board, 
 
 def test_there_is_one_reader():
     marks = (0, 0, 2, 0, 1, 0, 1, 0, 0)
-    code = CLASSIC.encode(marks)
-    for same in ("5 3 7", "..O/.X./X..", f"code {code}", code, np.int64(code), marks, list(marks), np.array(marks)):
+    code, rows = CLASSIC.encode(marks), [marks[:3], marks[3:6], marks[6:]]
+    for same in (
+        "5 3 7",
+        "..O/.X./X..",
+        f"code {code}",
+        code,
+        np.int64(code),
+        marks,
+        list(marks),
+        np.array(marks),
+        rows,
+        np.array(rows),
+    ):
         assert read_position(same, CLASSIC) == marks
         assert all(type(mark) is int for mark in read_position(same, CLASSIC))
 
@@ -196,14 +207,16 @@ def test_there_is_one_reader():
     ("given", "reason"),
     [
         ((0,) * 8, "board 3x3 has 9 cells, each 0, 1 or 2"),
+        ([[0, 0], [0, 0, 0, 0], [0, 0, 0]], "not a text, a code or marks"),
+        (np.zeros((9, 1), int), "not a text, a code or marks"),
         ((3,) + (0,) * 8, "each 0, 1 or 2"),
         ((1, 1) + (0,) * 7, "2 X and 0 O"),
         (4, "2 X and 0 O"),
         (3**9, "outside 0"),
         (-1, "outside 0"),
-        (2.0, "no text, code or marks"),
-        (None, "no text, code or marks"),
-        ((0.5,) * 9, "no text, code or marks"),
+        (2.0, "not a text, a code or marks"),
+        (None, "not a text, a code or marks"),
+        ((0.5,) * 9, "not a text, a code or marks"),
     ],
 )
 def test_codes_and_marks_are_checked_as_text_is(given, reason):

@@ -18,7 +18,7 @@ numbers, brackets, quotes, arrows and headers such as `[Event "..."]` are ignore
 import functools
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any, NamedTuple
 
 from ttt_batch.core.errors import BoardError, quoted
@@ -44,7 +44,7 @@ NO_CELL = -1
 
 
 def read_position(position: str | int | Position, board: Board) -> Position:
-    """Read a position given as text, as a code, or as the marks of all cells (0 to 2, row by row).
+    """Read a position given as text, as a code, or as the marks of all cells (0 to 2, row by row, or a list of rows).
 
     This is the one reader, for every command and every function.  Raises BoardError, in one line with the notations
     that there are, for anything else, for moves that the rules do not allow, and for a position that no game reaches.
@@ -53,13 +53,18 @@ def read_position(position: str | int | Position, board: Board) -> Position:
     try:
         if isinstance(given, str):
             return _parsed(given, board)
-        several = isinstance(given, Iterable)
-        marks = tuple(map(operator.index, given)) if several else board.decode(operator.index(given))
+        if isinstance(given, Iterable):
+            parts = [*given]
+            if len(parts) == board.rows and all(isinstance(row, Sized) and len(row) == board.cols for row in parts):
+                parts = [mark for row in parts for mark in row]
+            marks = tuple(map(operator.index, parts))
+        else:
+            marks = board.decode(operator.index(given))
         if len(marks) != board.cells or not {EMPTY, FIRST, SECOND}.issuperset(marks):
             raise BoardError(f"board {board.name} has {board.cells} cells, each {EMPTY}, {FIRST} or {SECOND}")
         return check_possible(marks, board)
     except TypeError:
-        raise BoardError(f"position {quoted(given)} is no text, code or marks; {notations(board)}") from None
+        raise BoardError(f"position {quoted(given)} is not a text, a code or marks; {notations(board)}") from None
     except BoardError as error:
         raise BoardError(f"position {quoted(given)}: {error}; {notations(board)}") from None
 
