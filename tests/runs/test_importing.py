@@ -533,6 +533,9 @@ def mover_first(position: Any) -> tuple[int, ...]:
     return tuple((0, 1, -1)[mark if naive.mover(position) == 1 else -mark] for mark in position)
 
 
+SWAPPED = str.maketrans("XO", "OX")
+
+
 def as_policy(moves: dict[Any, list[int]]) -> Any:
     """Return int64[19683] by position code, -1 where there is no move."""
     policy = np.full(3**9, -1)
@@ -549,6 +552,15 @@ MOVES: dict[str, Callable[[dict[Any, list[int]]], Any]] = {
     "pairs from 1": lambda moves: {text_of(key): (c[0] // 3 + 1, c[0] % 3 + 1) for key, c in moves.items() if c},
     "pairs in lists": lambda moves: {text_of(key): [divmod(c[0], 3)] for key, c in moves.items() if c},
     "names": lambda moves: {text_of(key): f"{'abc'[c[0] % 3]}{c[0] // 3 + 1}" for key, c in moves.items() if c},
+    "'' at the end": lambda moves: {text_of(key): cells[0] if cells else "" for key, cells in moves.items()},
+    "O begins": lambda moves: {text_of(key).translate(SWAPPED): cells[0] for key, cells in moves.items() if cells},
+    "named in dictionaries": lambda moves: {text_of(key): {"best_move": c[0]} for key, c in moves.items() if c},
+    "with their scores": lambda moves: {text_of(key): {str(c[0]): -0.5} for key, c in moves.items() if c},
+    "beside the player": lambda moves: {
+        "board": [text_of(key) for key, cells in moves.items() if cells],
+        "player": [naive.mover(key) for key, cells in moves.items() if cells],
+        "move": [cells[0] for cells in moves.values() if cells],
+    },
     "digits as text": lambda moves: {text_of(key): str(cells[0]) for key, cells in moves.items() if cells},
     "all best moves": lambda moves: {text_of(key): cells for key, cells in moves.items()},
     "a row for each": lambda moves: [{"board": key, "move": cell} for key, cells in moves.items() for cell in cells],
@@ -573,7 +585,7 @@ def test_moves_to_play_are_proved_or_beaten(name: str) -> None:
     moves, middle = perfect_moves(), (0, 0, 0, 0, 1, 0, 0, 0, 0)
     table = MOVES[name](moves)
     run = ttt.import_table(dict(zip("XO", table, strict=True)) if name == "two players" else table)
-    assert "position to the moves to play, not to values" in run.notes[0]
+    assert "the moves to play, not of values" in run.notes[0]
     assert ("the first cell is number 1" in run.notes[0]) == (name == "cells from 1")
     assert run.evaluation("random").unbeatable == {"first": True, "second": True}
     table = MOVES[name](moves | {middle: [1]})
@@ -606,6 +618,49 @@ def test_moves_of_a_bad_player_are_not_turned() -> None:
         assert all(run.candidates(key) == [cell] for key, cell in list(bad.items())[:200])
 
 
+@pytest.mark.parametrize("learner", [None, "td", "sutton-barto", "td-lambda"])
+@pytest.mark.parametrize("scale", ["-1 to 1", "0 to 1"])
+def test_one_table_of_values_serves_both_players(scale: str, learner: str | None) -> None:
+    """Whosever values they are, and whatever the learner: it was judged with start values for one of the players."""
+    values = naive.game_values(naive.Board())
+    turned: dict[str, Callable[[Any], int]] = {
+        "first": lambda key: values[key],
+        "second": lambda key: -values[key],
+        "has just moved": lambda key: values[key] if naive.mover(key) == 2 else -values[key],
+    }
+    for side in turned.values():
+        table = {text_of(key): side(key) if scale == "-1 to 1" else (1 + side(key)) / 2 for key in values}
+        assert ttt.evaluate(ttt.import_table(table, learner)).unbeatable == {"first": True, "second": True}
+
+
+def test_numbers_named_values_are_no_moves() -> None:
+    """Counts of visits beside values say as much, and columns without a known name are refused."""
+    keys, numbers = [".........", "X........", "....X....", "XO......."], [0, 1, 0, 2]
+    for table in (
+        {"state": keys, "value": numbers},
+        dict(zip(keys, ([0.0, 3], [1.0, 3], [0.0, 1], [2.0, 1]), strict=True)),
+    ):
+        assert ttt.import_table(table, warn=lambda _: None).config.learner == "td"
+    assert ttt.import_table(dict(zip(keys, numbers, strict=True)), warn=lambda _: None).config.learner == "q-learning"
+    with pytest.raises(
+        FormatError, match=r"several of its columns, \['plies', 'x'\], may hold values; name one `value`"
+    ):
+        ttt.import_table({"state": keys, "plies": numbers, "x": numbers})
+
+
+def test_pairs_count_from_0_or_1() -> None:
+    """A row or a column as large as the board's counts from 1; without a 0 and without such a one it is asked."""
+    keys = ["." * 16, ".....XO.........", ".....X....O....."]
+    run = ttt.import_table({"state": keys, "move": ["1,1", "2,2", "3,1"]}, board="4x4x3", warn=lambda _: None)
+    assert [run.candidates(key) for key in keys] == [[5], [10], [13]]
+    run = ttt.import_table({"state": keys, "move": ["1,1", "2,1", "4,1"]}, board="4x4x3", warn=lambda _: None)
+    assert [run.candidates(key) for key in keys] == [[0], [4], [12]]
+    run = ttt.import_table({".........": [1, 1], "X........": [1, 1], "....X....": [0, 0]}, warn=lambda _: None)
+    assert run.candidates(".........") == [4] and run.candidates("....X....") == [0]
+    with pytest.raises(UsageError, match="cells counted from 0 or from 1"):
+        ttt.import_table({"board": [".........", "X........"], "move": ["2,2", "2,2"]})
+
+
 @pytest.mark.parametrize("side", [1, -1])
 def test_values_of_moves_fit_minimax_q(side: int) -> None:
     """It keeps them as the first player sees them, and occupied cells among them.  side: of the second player's."""
@@ -615,7 +670,9 @@ def test_values_of_moves_fit_minimax_q(side: int) -> None:
         for key, cells in best.items()
         if cells
     }
-    run = ttt.import_table(table, learner="minimax-q")
+    said: list[str] = []
+    run = ttt.import_table(table, learner="minimax-q", warn=said.append)
+    assert ["costs where the second player moves" in line for line in said] == [True] * (side < 0)
     assert ttt.evaluate(run).unbeatable == {"first": True, "second": True}
     assert all({*run.candidates(text_of(key))} <= {*cells} for key, cells in best.items() if cells)
 

@@ -360,11 +360,14 @@ def _import_contents(ask: _Request, contents: Sequence[recognising.Content]) -> 
     found = recognising.recognised(contents, ask.board, plain.graph, ask.keys, own)
     fitting = recognising.learner_for(found.table, found.middle)
     settings: dict[str, Any] = {"learner": learner_named(fitting if learner is None else learner).name}
-    if learner is None and fitting == recognising.OF_VALUES and found.middle:
+    if settings["learner"] == fitting == recognising.OF_VALUES and found.middle:
         settings |= {"draw_worth": (found.middle, -found.middle), "start_value": found.middle}
-    if learner is None and fitting == recognising.OF_OWN_VALUES and not found.middle:
+    if settings["learner"] == fitting == recognising.OF_OWN_VALUES and not found.middle:
         settings |= {"draw_worth": (0.0, 0.0), "start_value": 0.0}
     run = _fresh(ask.config("off", **settings), 0)
+    if found.shared:
+        table = numbering.with_the_others_values(found.table, found.middle, zero_sum=run.learner.zero_sum)
+        found = replace(found, table=table)
     for line in found.warnings:
         ask.warn(line)
     only_second = own == 1 or (found.table.value is not None and bool(np.isnan(found.table.value[0]).all()))

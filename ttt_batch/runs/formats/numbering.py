@@ -294,7 +294,8 @@ def find_reading(
     usual = [each for each in judged if each[0].reading.usual]
     if to_play and not usual:
         usual = [each for each in judged if each[0].reading.first == "1" and not each[0].reading.mover]
-    if usual and (to_play or _gain(usual[0]) > _gain(judged[0]) - CLEARLY):  # whoever plays badly has usual keys, too
+    enough = 2 * CLEARLY if to_play else CLEARLY  # moves of a bad player look better as those of another one
+    if usual and _gain(usual[0]) > _gain(judged[0]) - enough:
         judged = usual
     taken = judged[0]
     if to_play and any(each[0].reading == taken[0].reading for each in judged[1:]):
@@ -343,7 +344,10 @@ def with_moves_found(
 
     Parameters as of `find_reading`.
     """
-    numbers = [table.values[0] for table in tables if table.values is not None and len(table.values) == 1]
+    may_be = [
+        table for table in tables if table.values is not None and len(table.values) == 1 and not table.sure_values
+    ]
+    numbers = [table.values[0] for table in may_be if table.values is not None]
     known = [each[~np.isnan(each) & (each != -1)] for each in numbers]
     if len(known) < len(tables) or any((each != np.round(each)).any() or np.unique(each).size < 3 for each in known):
         return tables
@@ -572,6 +576,18 @@ def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
     players = [policy_among(graph, scores >= best), random_policy(graph)]
     win, draw, loss = match(graph, *players[:: 1 if seat == 0 else -1])
     return (win if seat == 0 else loss) + draw / 2
+
+
+def with_the_others_values(table: Table, middle: float, *, zero_sum: bool) -> Table:
+    """Return a table shared by both players with each one's missing values turned from the other's.
+
+    middle: the value of a draw.  zero_sum: the learner reads the first player's values everywhere; others read a
+    player's values of the positions after its own moves only.
+    """
+    assert table.value is not None and table.code is not None and table.best is not None
+    odd = np.count_nonzero(marks_of_states(table.code, table.best.shape[1]), axis=1) % 2 == 1
+    turned = np.isnan(table.value) & (np.stack([odd, ~odd]) | zero_sum)
+    return replace(table, value=np.where(turned, 2 * middle - table.value[::-1], table.value))
 
 
 def costs_text(one: NumberedEntries) -> str:

@@ -243,7 +243,7 @@ class Recognised:
 
     table: a list of states.  taken: a line that describes the files.  warnings: lines about entries left out and costs.
     middle: the value of a draw on the table's scale.
-    to_play: the table says which moves to play.
+    to_play: the table says which moves to play.  shared: it holds values that serve both players.
     """
 
     table: Table
@@ -251,6 +251,7 @@ class Recognised:
     warnings: tuple[str, ...]
     middle: float
     to_play: bool
+    shared: bool
 
 
 def recognised(
@@ -267,7 +268,8 @@ def recognised(
     if len(found) == 1 and isinstance(found[0], Players):
         found = list(found[0])
     tables = [entries_of(each, board) for each in found]
-    tables = numbering.with_moves_found(tables, board, graph, reading, low=low)
+    if own is None:  # a named player has values
+        tables = numbering.with_moves_found(tables, board, graph, reading, low=low)
     if len({(table.values is None, table.best is None) for table in tables}) > 1:
         raise FormatError("one player's table holds values of positions, the other's those of moves; give one kind")
     players: tuple[int, ...] = (0, 1) if len(tables) == 2 else () if own is None else (own,)
@@ -297,7 +299,7 @@ def recognised(
     owner = "" if players else numbering.perspective_text(placed[0])
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
     middle = 0.0 if placed[0].value is None else numbering.middle_of(placed[0].value)
-    return Recognised(table, taken, warnings, middle, placed[0].to_play)
+    return Recognised(table, taken, warnings, middle, placed[0].to_play, not players and table.value is not None)
 
 
 def learner_for(table: Table, middle: float = 0.0) -> str:

@@ -36,6 +36,7 @@ class Entries:
     listed: every key has a number for each cell, so the numbers of occupied cells carry no information.
     told: bool[K], for an array with all keys: the keys whose numbers differ from the commonest ones.
     best: for a table of moves to play, the M moves as written; their numbers `q` are 1.
+    sure_values: the values are named so, or have counts of visits beside them, so they are not moves to play.
     shape: a description of the table, for messages.
     """
 
@@ -49,6 +50,7 @@ class Entries:
     listed: bool = False
     told: Any = None
     best: Sequence[Any] | None = None
+    sure_values: bool = False
 
 
 def described(found: Any) -> str:
@@ -131,11 +133,13 @@ def by_moves(
     shift = [0, 1]
     if any(isinstance(cell, tuple) for cell in cells):
         pairs = np.array([cell if isinstance(cell, tuple) else (-1, -1) for cell in cells])
-        told = pairs[(pairs != -1).any(axis=1)]
-        row, column = (pairs - int(told.min() > 0 and told.max() > 2)).T
+        told = pairs[(pairs >= 0).all(axis=1)]
+        from_1 = told.size > 0 and told.min() > 0  # or these happen to lack the first row and column
+        sure = not from_1 or bool((told.max(axis=0) >= (board.rows, board.cols)).any())
+        row, column = (pairs - int(from_1 and sure)).T
         inside = (row >= 0) & (row < board.rows) & (column >= 0) & (column < board.cols)
         flat = np.where(inside, row * board.cols + column, -1).tolist()
-        shift = [0]
+        shift = [0] if sure else [0, board.cols + 1]
     else:
         flat = [cell if isinstance(cell, int) else -1 for cell in cells]
         if any(isinstance(move, str) and not move.strip().isdigit() for move in moves[:20]) or 0 in flat:
@@ -143,12 +147,14 @@ def by_moves(
         elif board.cells in flat:
             shift = [1]
     kept = [keys[at] for at in first_at.tolist()]
+    alone = len(kept) == len(keys) > 2  # a move for each position, with its value: nothing to choose among
     return Entries(
         kept,
-        shape,
+        TO_PLAY if alone else shape,
         rows=np.array(rows, np.int64),
         moves=np.array(flat, np.int64),
-        q=numbers,
+        q=np.ones(len(moves)) if alone else numbers,
+        best=list(moves) if alone else None,
         shifts=tuple(shift),
         listed=len(rows) >= 0.99 * board.cells * len(kept),
     )
@@ -323,11 +329,13 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
     """
     if (lists := _listed_moves(values, board, named=moves)) is not None:
         return moves_to_play(keys, lists, board)
-    first = next((value for value in values if value is not None), None)
+    first, counted = next((value for value in values if value is not None), None), False
     if isinstance(first, Mapping):
-        if (name := named("value", first)) and all(_cell(each, board) is None for each in first):
-            values = [value.get(name[0]) if isinstance(value, Mapping) else value for value in values]
-            return _of_pairs(keys, values, board)
+        for meaning in ("value", "move"):
+            if (name := named(meaning, first)) and all(_cell(each, board) is None for each in first):
+                values = [value.get(name[0]) if isinstance(value, Mapping) else value for value in values]
+                found = _of_pairs(keys, values, board, moves=meaning == "move")
+                return replace(found, sure_values=meaning == "value")
         return _by_move_dictionaries(keys, values, board)
     if isinstance(first, list | tuple | np.ndarray):
         try:
@@ -337,16 +345,16 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
         width = len(lists[0])
         counted = width == 2 and all(one[-1] >= 0 and one[-1] == int(one[-1]) for one in lists if len(one) == 2)
         if any(len(one) != width for one in lists) or not (counted or width in (1, board.cells)):
-            found = next(len(one) for one in lists if len(one) != board.cells)
+            other = next(len(one) for one in lists if len(one) != board.cells)
             raise FormatError(
-                f"a position has {found} numbers; board {board.name} has {board.cells} cells; give the table's own "
+                f"a position has {other} numbers; board {board.name} has {board.cells} cells; give the table's own "
                 f"board"
             )
         if width == board.cells:
             shape = "a dictionary of position to a number for each cell"
             return listed_entries(keys, np.array(lists), shape)
         values = [one[0] for one in lists]  # a second number is a count of visits
-    numbers = numbers_of(values, keys)
+    numbers = numbers_of(_occupied(values), keys)
     split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
     if all(pair is not None for pair in split):
         pairs = [pair for pair in split if pair is not None]
@@ -357,23 +365,25 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
             board,
             "a dictionary of position and move to a number",
         )
-    return Entries(keys, "a dictionary of position to value", numbers[None])
+    return Entries(keys, "a dictionary of position to value", numbers[None], sure_values=counted)
 
 
 def moves_to_play(keys: Sequence[Any], moves: Iterable[list[Any]], board: Board) -> Entries:
     """Return the entries of a table that says which moves to play in each position: the number of each is 1."""
     listed = [(key, one) for key, each in zip(keys, moves, strict=True) for one in each]
     best = [one for _, one in listed]
-    shape = "a dictionary of position to the moves to play, not to values"
-    return replace(
-        by_moves([key for key, _ in listed], best, np.ones(len(best)), board, shape), listed=False, best=best
-    )
+    found = by_moves([key for key, _ in listed], best, np.ones(len(best)), board, TO_PLAY)
+    return replace(found, listed=False, best=best)
+
+
+TO_PLAY = "a table of positions and the moves to play, not of values"
 
 
 def _listed_moves(values: list[Any], board: Board, *, named: bool) -> list[list[Any]] | None:
     """Return the moves to play in each position; None if the values may be anything else than moves.
 
-    Moves are names such as `b2`, pairs for many different cells, lists of several lengths, or whatever is `named` so.
+    Moves are names such as `b2`, pairs of whole numbers on the board, lists of several lengths, or whatever is `named`
+    so.
     """
     plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
     plain = [[] if value is None or (isinstance(value, str) and value in CELL_SIGNS) else value for value in plain]
@@ -381,8 +391,10 @@ def _listed_moves(values: list[Any], board: Board, *, named: bool) -> list[list[
     lengths = {len(each) for each in lists if each}
     whole = [[each] if each else [] for each in lists] if lengths == {2} else lists
     pairs = {_cell(each[0], board) for each in whole if each} if lengths in ({1}, {2}) else {None}
-    if all(isinstance(pair, tuple) and (named or max(pair) <= max(board.rows, board.cols)) for pair in pairs):
-        lists, named = whole, named or len(pairs) > board.cells // 2
+    most = max(board.rows, board.cols)
+    if all(isinstance(one, tuple) and (named or one == (-1, -1) or 0 <= min(one) <= max(one) <= most) for one in pairs):
+        fractions = any(isinstance(one, float) for each in whole for pair in each for one in pair)
+        lists, named = whole, named or not fractions or len(pairs) > board.cells // 2
     if not (named or len(lengths) > 1 or any(isinstance(one, str) for each in lists for one in each)):
         return None
     cells = [[_cell(one, board) for one in each] for each in lists]
@@ -423,13 +435,16 @@ def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board) -> E
 
 _COLUMNS = {
     "key": ("state", "board", "position", "pos", "key", "code", "hash", "state_hash", "board_state", "s", "obs"),
-    "move": ("action", "move", "cell", "a", "act", "square"),
+    "move": ("action", "move", "cell", "a", "act", "square", "best_move", "bestmove", "best_action"),
     "row": ("row", "r", "i"),
     "column": ("col", "column", "c", "j"),
     "value": ("value", "v", "q", "q_value", "qvalue", "q-value", "score", "val", "v(s)", "q(s,a)", "estimate"),
     "first": ("first", "value_first", "value_x", "x_value"),
     "second": ("second", "value_second", "value_o", "o_value"),
-    "other": ("visits", "visit", "count", "n", "index", "", "unnamed: 0", "to_move", "outcome", "best"),
+    "other": (
+        *("visits", "visit", "count", "n", "index", "", "unnamed: 0", "to_move", "outcome", "best"),
+        *("player", "turn", "mover", "ply", "depth"),
+    ),
 }
 """Known names of columns and of entries of records, by meaning."""
 
@@ -471,8 +486,11 @@ def entries_of_columns(columns: Mapping[Any, Any], board: Board) -> Entries:
     if len(rest) >= board.cells:
         q = np.array([numbers_of(_occupied(column(name)), positions) for name in rest[-board.cells :]]).T
         return listed_entries(positions, q, "columns of position and a number for each cell")
-    for name in [*value, *rest]:
-        return _of_pairs(positions, column(name), board, moves=rest == moves)
+    if not (value or moves) and len(rest) > 1:
+        raise FormatError(f"several of its columns, {quoted(rest)}, may hold values; name one `value`, or one `move`")
+    for name in [*value, *moves, *rest]:
+        found = _of_pairs(positions, column(name), board, moves=name in moves)
+        return replace(found, sure_values=found.sure_values or name in value)
     raise FormatError(f"none of its columns {quoted(list(columns))} holds values; name one `value`")
 
 
