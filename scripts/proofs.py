@@ -138,7 +138,7 @@ class Trial:
         self.lines, self.network = make_lines(self.board), network_of(case.board)
         wins = case.goal == ALWAYS_WINS
         aim = Aim(BOTH if wins else seat, 0.8, 0.98 if wins else 1.0, 0.0, BEST, EPSILON, case.share)
-        self.net = make_net(self.network, aim, seed)
+        self.net = make_net(self.lines, self.network, aim, seed)
         self.prover = Prover(self.board)
         self.lost = np.zeros((0, self.board.cells), np.int8)
         self.games, self.learning, self.proving = 0, 0.0, 0.0
@@ -167,7 +167,7 @@ class Trial:
     def learn(self, games: int) -> None:
         """Play so many games and learn from them."""
         span = self.games, self.games + games
-        learn(self.lines, self.network, self.net, self.lost, span, self._scratch)
+        learn(self.net, self.lost, span, self._scratch)
         self.games += games
 
 
@@ -204,9 +204,9 @@ def make_trial(case: Case, seat: int, seed: int) -> Trial | GravityTrial:
     return Trial(case, seat, seed)
 
 
-def learn(lines: Lines, network: Any, net: Net, lost: Any, games: tuple[int, int], scratch: Any) -> None:
+def learn(net: Net, lost: Any, games: tuple[int, int], scratch: Any) -> None:
     """Learn from games with a step size of 1 for all tuples together."""
-    learn_batches(lines, network, net, lost, 1.0 / network.offset.size, games, BATCH, *scratch)
+    learn_batches(net, lost, 1.0 / net.network.offset.size, games, BATCH, *scratch)
 
 
 @functools.cache
@@ -278,9 +278,9 @@ def against_random(seed: int, games: int = 20_000) -> list[list[float]]:
     name = "5x5x5"
     board, network = parse_board(name), network_of(name)
     lines = make_lines(board)
-    net = make_net(network, Aim(BOTH, 0.0, 1.0, 0.0, PLAYED, 0.5, 0.0), seed)
+    net = make_net(lines, network, Aim(BOTH, 0.0, 1.0, 0.0, PLAYED, 0.5, 0.0), seed)
     scratch = make_game(lines, network), make_errors(network, 1, BATCH)
-    learn(lines, network, net, np.zeros((0, board.cells), np.int8), (0, games), scratch)
+    learn(net, np.zeros((0, board.cells), np.int8), (0, games), scratch)
     found = []
     for seat in (0, 1):
         results = np.zeros(3, np.int64)

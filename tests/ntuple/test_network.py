@@ -14,6 +14,7 @@ from ttt_batch.evaluation.search import mark_cell, reset, tied_cells, unmark_cel
 from ttt_batch.games.bitboards import make_lines, view_of
 from ttt_batch.games.board import Board, parse_board
 from ttt_batch.ntuple.games import Aim, make_scores, see_cell, see_empty, see_fallen
+from ttt_batch.ntuple.learning import make_net
 from ttt_batch.ntuple.network import (
     COLUMNS,
     MARKS,
@@ -119,10 +120,10 @@ def test_images_of_a_position_have_the_same_kinds(name: str) -> None:
 
 
 @kernel
-def scores_along(lines, network, weights, index, scores, moves):
+def scores_along(net, index, scores, moves):
     """The scores of both players after these moves, brought up to date after every second one."""
-    free = all_cells(lines.cells)
-    see_empty(network, weights, index, scores, free)
+    network, free = net.network, all_cells(net.lines.cells)
+    see_empty(net, index, scores)
     for ply in range(moves.shape[0]):
         cell = np.int64(moves[ply])
         for entry in range(network.start[cell], network.start[cell + 1]):
@@ -130,10 +131,10 @@ def scores_along(lines, network, weights, index, scores, moves):
         free &= ~(np.uint64(1) << np.uint64(cell))
         for table in range(2):
             if (ply + table) & 1 and network.fall != 0:
-                see_fallen(network, weights, index, scores, table, free)
+                see_fallen(net, index, scores, table, free)
             elif (ply + table) & 1:
                 for before in range(max(ply - 1, 0), ply + 1):
-                    see_cell(network, weights, index, scores, table, free, np.int64(moves[before]))
+                    see_cell(net, index, scores, table, free, np.int64(moves[before]))
 
 
 @pytest.mark.parametrize(("name", "tuples"), [*CASES[:4], CASES[-1]])
@@ -141,6 +142,7 @@ def test_scores_kept_up_to_date_are_those_from_scratch(name: str, tuples: str) -
     board, network, _ = made(name, tuples, "symmetry")
     rng, order = np.random.default_rng(3), random.Random(3)
     weights = rng.integers(-(2**30), 2**30, (2, network.kind.size), endpoint=True).astype(np.int32)
+    net = make_net(make_lines(board), network, AIM, 0)._replace(weights=weights)
     for length in range(1, board.cells):
         position = [0] * board.cells
         moves = np.zeros(length, np.int8)
@@ -148,7 +150,7 @@ def test_scores_kept_up_to_date_are_those_from_scratch(name: str, tuples: str) -
             moves[ply] = order.choice(board.open_cells(tuple(position)))
             position[moves[ply]] = 1 + ply % 2
         scores = make_scores(network)
-        scores_along(make_lines(board), network, weights, network.offset.copy(), scores, moves)
+        scores_along(net, network.offset.copy(), scores, moves)
         table = length % 2  # whose turn it is: the other's scores are of the position before
         total = sum(int(weights[table, index]) for index in indices(network, tuple(position)))
         assert scores.total[table] == total

@@ -69,10 +69,9 @@ def as_starts(lines: list[list[int]], board: Board) -> Any:
     return starts
 
 
-def learn(lines: Lines, network: Network, net: Net, starts: Any, games: tuple[int, int]) -> Errors:
-    errors = make_errors(network, 1, BATCH)
-    step = 1 / network.offset.size
-    learn_batches(lines, network, net, starts, step, games, BATCH, make_game(lines, network), errors)
+def learn(net: Net, starts: Any, games: tuple[int, int]) -> Errors:
+    errors, step = make_errors(net.network, 1, BATCH), 1 / net.network.offset.size
+    learn_batches(net, starts, step, games, BATCH, make_game(net.lines, net.network), errors)
     return errors
 
 
@@ -101,10 +100,10 @@ def test_learning_is_that_of_the_definitions_to_the_last_bit(
     coding = options.get("coding", MARKS)
     board, lines, cells, network = setting(name, tuples, sharing, coding)
     aim = PLAIN._replace(**{name: option for name, option in options.items() if name != "coding"})
-    net = make_net(network, aim, 3)
+    net = make_net(lines, network, aim, 3)
     given = lost_lines(board, 7) if aim.share else []
     games = 32 if board.cells > 9 else 80
-    learn(lines, network, net, as_starts(given, board), (0, games))
+    learn(net, as_starts(given, board), (0, games))
 
     oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing, coding == COLUMNS), aim, int(net.key))
     for first in range(0, games, BATCH):
@@ -137,7 +136,7 @@ def test_given_games_teach_what_the_definitions_say(
 ) -> None:
     """Games of random moves, which pass up wins, leave lines, and go on after nothing is open any more."""
     board, lines, cells, network = setting(name, tuples, sharing)
-    net, step = make_net(network, PLAIN._replace(**options), 3), 1 / network.offset.size
+    net, step = make_net(lines, network, PLAIN._replace(**options), 3), 1 / network.offset.size
     oracle = NaiveNet(NaiveNetwork(plain(board), cells, sharing), net.aim, 0)
     rng, errors, ended = random.Random(6), make_errors(network, 1, 1), [0] * 4
     games = [random_game(board, rng) for _ in range(24)]
@@ -147,7 +146,7 @@ def test_given_games_teach_what_the_definitions_say(
         ended[board.outcome(position_after(game, board))] += 1
     start = np.cumsum([0, *map(len, games)])
     given = Games(start, np.concatenate(games).astype(np.int8), np.concatenate(marked))
-    learn_network_games(lines, network, net, step, given, make_game(lines, network), errors)
+    learn_network_games(net, step, given, make_game(lines, network), errors)
     assert errors.outcomes[0].tolist() == ended and any(oracle.weights.values())
     for table in range(2):
         theirs = {key: weight for (player, key), weight in oracle.weights.items() if player == table and weight}
@@ -172,18 +171,18 @@ def moves_made(network: Network, game: GameWorkspace) -> list[int]:
 def test_a_game_of_self_play_teaches_the_same_when_it_is_given(options: dict[str, Any]) -> None:
     """In batches of one, whatever happens after the last position that taught something."""
     board, lines, _, network = setting("3x4x3")
-    own, other = (make_net(network, PLAIN._replace(**options), 3) for _ in range(2))
+    own, other = (make_net(lines, network, PLAIN._replace(**options), 3) for _ in range(2))
     errors, game, step = make_errors(network, 1, 1), make_game(lines, network), 1 / network.offset.size
     starts, rng = np.zeros((0, board.cells), np.int8), random.Random(1)
     for number in range(60):
-        learn_batches(lines, network, own, starts, step, (number, number + 1), 1, game, errors)
+        learn_batches(own, starts, step, (number, number + 1), 1, game, errors)
         cells = moves_made(network, game)
         while board.outcome(position_after(cells, board)) == UNFINISHED:  # a win in one if there is one
             free = [cell for cell in range(board.cells) if cell not in cells]
             wins = [cell for cell in free if board.outcome(position_after([*cells, cell], board)) != UNFINISHED]
             cells.append(rng.choice(wins or free))
         given = Games(np.array([0, len(cells)]), np.array(cells, np.int8), np.zeros(len(cells), np.bool_))
-        learn_network_games(lines, network, other, step, given, make_game(lines, network), make_errors(network, 1, 1))
+        learn_network_games(other, step, given, make_game(lines, network), make_errors(network, 1, 1))
         assert np.array_equal(own.weights, other.weights) and np.array_equal(own.coherence, other.coherence)
     assert own.weights.any()
 
@@ -232,19 +231,18 @@ def test_threads_and_parts_change_nothing(seat: int) -> None:
     board, lines, _, network = setting("4x4x4", "lines,blocks:2x2")
     aim = PLAIN._replace(seat=seat, safe=0.8, share=0.5)
     starts = as_starts(lost_lines(board, 5), board)
-    alone, shared = make_net(network, aim, 1), make_net(network, aim, 1)
-    outcomes = learn(lines, network, alone, starts, (0, 64)).outcomes.sum(0)
+    alone, shared = make_net(lines, network, aim, 1), make_net(lines, network, aim, 1)
+    outcomes = learn(alone, starts, (0, 64)).outcomes.sum(0)
 
     errors, scratch = make_errors(network, 3, BATCH), [make_game(lines, network) for _ in range(3)]
     for first in range(0, 64, BATCH):
         for thread, (low, high) in enumerate([(0, 3), (3, 4), (4, 16)]):
             own = Errors(*(array[thread] for array in errors))
             part = (first + low, first + high)
-            play_network_games(lines, network, shared, starts, part, scratch[thread], own)
+            play_network_games(shared, starts, part, scratch[thread], own)
         for part in range(2):
-            fold_errors(network, shared, 1 / network.offset.size, errors, (part, 2))
-    assert np.array_equal(alone.weights, shared.weights)
-    assert np.array_equal(alone.coherence, shared.coherence)
+            fold_errors(shared, 1 / network.offset.size, errors, (part, 2))
+    assert np.array_equal(alone.weights, shared.weights) and np.array_equal(alone.coherence, shared.coherence)
     assert np.array_equal(errors.outcomes.sum(0), outcomes)
     assert outcomes.sum() == 64
 
@@ -253,11 +251,11 @@ def test_games_are_what_their_numbers_say() -> None:
     """Learning in two calls is learning in one, if no batch is cut; another seed plays other games."""
     board, lines, _, network = setting("3x4x3")
     starts = as_starts([], board)
-    whole, parts, other = (make_net(network, PLAIN, seed) for seed in (1, 1, 2))
-    learn(lines, network, whole, starts, (0, 96))
-    learn(lines, network, parts, starts, (0, 32))
-    learn(lines, network, parts, starts, (32, 96))
-    learn(lines, network, other, starts, (0, 96))
+    whole, parts, other = (make_net(lines, network, PLAIN, seed) for seed in (1, 1, 2))
+    learn(whole, starts, (0, 96))
+    learn(parts, starts, (0, 32))
+    learn(parts, starts, (32, 96))
+    learn(other, starts, (0, 96))
     assert np.array_equal(whole.weights, parts.weights)
     assert not np.array_equal(whole.weights, other.weights)
 
@@ -266,9 +264,9 @@ def test_a_safe_network_is_soon_proved_on_4x4x4() -> None:
     board, lines, _, network = setting("4x4x4")
     prover = Prover(board)
     for seat in (0, 1):
-        net = make_net(network, PLAIN._replace(seat=seat, safe=0.8, epsilon=0.2), 1)
+        net = make_net(lines, network, PLAIN._replace(seat=seat, safe=0.8, epsilon=0.2), 1)
         for first in range(0, 20_000, 1_000):
-            learn(lines, network, net, as_starts([], board), (first, first + 1_000))
+            learn(net, as_starts([], board), (first, first + 1_000))
             if prover.prove(make_network_agent(network, net.weights), seat, CANNOT_LOSE).status == "proved":
                 break
         else:
@@ -279,9 +277,9 @@ def test_a_safe_network_is_soon_proved_on_4x4x4() -> None:
 def test_results_are_learnt(teaching: int, trace: float) -> None:
     """Of the first player, who wins on 3x4x3: with the slips of both, and by the published baseline, TD(lambda)."""
     board, lines, cells, network = setting("3x4x3", "lines,blocks:2x2")
-    net = make_net(network, PLAIN._replace(trace=trace, teaching=teaching), 1)
+    net = make_net(lines, network, PLAIN._replace(trace=trace, teaching=teaching), 1)
     before = won_against_random(board, net, network, cells)
-    learn(lines, network, net, as_starts([], board), (0, 10_000))
+    learn(net, as_starts([], board), (0, 10_000))
     assert before < 0.9 < 0.95 < won_against_random(board, net, network, cells)
 
 
@@ -315,9 +313,9 @@ from ttt_batch.ntuple.network import parse_tuples
 
 board = parse_board("3x3")
 lines, network = make_lines(board), make_network(parse_tuples("lines", board)[1], board, "symmetry")
-net = make_net(network, Aim(0, 0.8, 1.0, 0.5, False, 0.3, 0.5), 1)
+net = make_net(lines, network, Aim(0, 0.8, 1.0, 0.5, False, 0.3, 0.5), 1)
 starts = np.array([[4, 0, 8, 2, 1, -1, -1, -1, -1]], np.int8)
-learn_batches(lines, network, net, starts, 0.1, (0, 12), 4, make_game(lines, network), make_errors(network, 1, 4))
+learn_batches(net, starts, 0.1, (0, 12), 4, make_game(lines, network), make_errors(network, 1, 4))
 print(net.weights.tolist())
 """
 

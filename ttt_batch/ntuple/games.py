@@ -47,6 +47,45 @@ from ttt_batch.ntuple.network import (
 from ttt_batch.ntuple.objectives import BOTH, NOBODY, NOTHING, PLAYED
 
 
+class Aim(NamedTuple):
+    """Objective of a network, and how its games are played.
+
+    seat: 0 or 1, safety or the goal of that seat; BOTH, the results of its games.
+    safe: worth for a safe player that its opponent can fill no more line, on the empty board; less with every mark.
+    discount: of a result, per ply.  trace: lambda, [0, 1].
+    teaching: target of the position before an exploratory move: the worth of its `BEST` move, `NOTHING`, or what was
+    `PLAYED`.
+    epsilon: probability of an exploratory move.  share: of games that begin with moves of a lost game.
+    filler: 0 or 1 if all that counts is whether this player fills a line; else NOBODY.
+    unfilled: worth to the first player of a game in which `filler` fills none, -1 or 1; else 0, that of a draw.
+    """
+
+    seat: int
+    safe: float
+    discount: float
+    trace: float
+    teaching: int
+    epsilon: float
+    share: float
+    filler: int = NOBODY
+    unfilled: float = 0.0
+
+
+class Net(NamedTuple):
+    """One network that learns.
+
+    lines: of its board.  network: its shape.  aim: its objective.  weights: int32[P, W].
+    coherence: int64[P K, 2], see `learning.fold_errors`.  key: uint64, of its random numbers.
+    """
+
+    lines: Lines
+    network: Network
+    aim: Aim
+    weights: Int32Array
+    coherence: Int64Array
+    key: np.uint64
+
+
 class Scores(NamedTuple):
     """Sums of a position and changes by its moves, from each player's table; updated only when needed.
 
@@ -89,20 +128,12 @@ def copy_scores(source: Scores, target: Scores) -> None:
 
 
 @inlined
-def see_tuple(
-    network: Network,
-    weights: Int32Array,
-    index: Uint32Array,
-    scores: Scores,
-    table: Int64,
-    free: np.uint64,
-    number: Integer,
-) -> None:
+def see_tuple(net: Net, index: Uint32Array, scores: Scores, table: Int64, free: np.uint64, number: Integer) -> None:
     """Update one tuple's part in the scores by a player's table, in place.
 
-    weights: int32[P, W].  index: uint32[N], of the position; free: uint64, its free cells.
+    index: uint32[N], of the position; free: uint64, its free cells.
     """
-    place = np.uint64(index[number])
+    network, weights, place = net.network, net.weights, np.uint64(index[number])
     here = np.int64(weights[table, place])
     change = here - np.int64(scores.here[table, number])
     for entry in range(np.uint64(network.place[number]), np.uint64(network.place[number + np.uint64(1)])):
@@ -116,48 +147,40 @@ def see_tuple(
 
 
 @inlined
-def see_cell(
-    network: Network,
-    weights: Int32Array,
-    index: Uint32Array,
-    scores: Scores,
-    table: Int64,
-    free: np.uint64,
-    cell: Int64,
-) -> None:
+def see_cell(net: Net, index: Uint32Array, scores: Scores, table: Int64, free: np.uint64, cell: Int64) -> None:
     """Update the tuples through a cell, in place; parameters as for `see_tuple`."""
+    network = net.network
     for entry in range(np.uint64(network.start[cell]), np.uint64(network.start[cell + 1])):
         number = np.uint64(network.through[entry])
         if scores.seen[table, number] != index[number]:
-            see_tuple(network, weights, index, scores, table, free, number)
+            see_tuple(net, index, scores, table, free, number)
 
 
 @inlined
-def see_empty(network: Network, weights: Int32Array, index: Uint32Array, scores: Scores, free: np.uint64) -> None:
+def see_empty(net: Net, index: Uint32Array, scores: Scores) -> None:
     """Compute the scores of the empty board by both tables from scratch, in place; parameters as for `see_tuple`.
 
     Where marks fall nothing is updated incrementally, so nothing is done.
     """
-    if network.fall != 0:
+    if net.network.fall != 0:
         return
+    free = all_cells(net.lines.cells)
     scores.total[:] = 0
     scores.score[:] = 0
     scores.here[:] = 0
     scores.there[:] = 0
     for table in range(2):
         for number in range(np.uint64(index.shape[0])):
-            see_tuple(network, weights, index, scores, table, free, number)
+            see_tuple(net, index, scores, table, free, number)
 
 
 @inlined
-def see_fallen(
-    network: Network, weights: Int32Array, index: Uint32Array, scores: Scores, table: Int64, free: np.uint64
-) -> None:
+def see_fallen(net: Net, index: Uint32Array, scores: Scores, table: Int64, free: np.uint64) -> None:
     """Compute the sum of a position and the scores of its few legal moves, in place; parameters as for `see_tuple`.
 
     With at most a move for each column this takes fewer reads than to update the scores of all cells.
     """
-    total: Any = np.int64(0)
+    network, weights, total = net.network, net.weights, np.int64(0)
     for number in range(np.uint64(index.shape[0])):
         weight = weights[table, np.uint64(index[number])]
         scores.here[table, number] = weight
@@ -177,43 +200,6 @@ def see_fallen(
 
 START, START_LINE, START_PLIES = 100, 101, 102
 """Indices of a game's random numbers that decide how it begins; number p decides the move of ply p."""
-
-
-class Aim(NamedTuple):
-    """Objective of a network, and how its games are played.
-
-    seat: 0 or 1, safety or the goal of that seat; BOTH, the results of its games.
-    safe: worth for a safe player that its opponent can fill no more line, on the empty board; less with every mark.
-    discount: of a result, per ply.  trace: lambda, [0, 1].
-    teaching: target of the position before an exploratory move: the worth of its `BEST` move, `NOTHING`, or what was
-    `PLAYED`.
-    epsilon: probability of an exploratory move.  share: of games that begin with moves of a lost game.
-    filler: 0 or 1 if all that counts is whether this player fills a line; else NOBODY.
-    unfilled: worth to the first player of a game in which `filler` fills none, -1 or 1; else 0, that of a draw.
-    """
-
-    seat: int
-    safe: float
-    discount: float
-    trace: float
-    teaching: int
-    epsilon: float
-    share: float
-    filler: int = NOBODY
-    unfilled: float = 0.0
-
-
-class Net(NamedTuple):
-    """One network that learns.
-
-    aim: its objective.  weights: int32[P, W].  coherence: int64[P K, 2], see `learning.fold_errors`.
-    key: uint64, of its random numbers.
-    """
-
-    aim: Aim
-    weights: Int32Array
-    coherence: Int64Array
-    key: np.uint64
 
 
 class KindSpans(NamedTuple):
@@ -301,21 +287,23 @@ def squash(total: Int64) -> float:
 
 
 @inlined
-def is_decided(lines: Lines, aim: Aim, view: LineView, mover: Int64) -> bool:
+def is_decided(net: Net, view: LineView, mover: Int64) -> bool:
     """Return whether no line can be filled any more; with one seat or a filler, no line that counts for it."""
+    aim = net.aim
     if aim.filler != NOBODY:
         return not (view.own_open if aim.filler == mover else view.other_open)
     if aim.seat == BOTH:
         return not view.own_open and not view.other_open
-    return not (view.own_open if (aim.seat == mover) == (lines.misere != 0) else view.other_open)
+    return not (view.own_open if (aim.seat == mover) == (net.lines.misere != 0) else view.other_open)
 
 
 @inlined
-def decided_worth(lines: Lines, aim: Aim, ply: Int64) -> float:
+def decided_worth(net: Net, ply: Int64) -> float:
     """Return the worth to the first player of a position with `is_decided` after `ply` moves."""
+    aim = net.aim
     if aim.filler != NOBODY:
         return aim.unfilled
-    bonus = aim.safe * (1.0 - ply / lines.cells)
+    bonus = aim.safe * (1.0 - ply / net.lines.cells)
     return 0.0 if aim.seat == BOTH else bonus if aim.seat == 0 else -bonus
 
 
@@ -352,18 +340,16 @@ def clear_game(network: Network, game: GameWorkspace) -> None:
 
 
 @inlined
-def begin_game(
-    network: Network, game: GameWorkspace, starts: Int8Array, share: float, base: np.uint64
-) -> tuple[np.uint64, np.uint64, Int64]:
+def begin_game(net: Net, game: GameWorkspace, starts: Int8Array, base: np.uint64) -> tuple[np.uint64, np.uint64, Int64]:
     """Set up how a game begins: (first player's marks, second player's, plies).
 
     starts: int8[lost games, cells], -1 after the end of each.
     """
-    clear_game(network, game)
-    if network.fall == 0:
+    clear_game(net.network, game)
+    if net.network.fall == 0:
         copy_scores(game.empty, game.scores)
     marks, other, ply = NONE, NONE, 0
-    if starts.shape[0] != 0 and unit(draw(base, START)) < share:
+    if starts.shape[0] != 0 and unit(draw(base, START)) < net.aim.share:
         line = below(draw(base, START_LINE), starts.shape[0])
         length = 0
         while length < starts.shape[1] and starts[line, length] >= 0:
@@ -371,7 +357,7 @@ def begin_game(
         plies = below(draw(base, START_PLIES), max(1, length - 1))
         while ply < plies:
             cell = np.int64(starts[line, ply])
-            play_move(network, game, ply, cell)
+            play_move(net.network, game, ply, cell)
             if ply & 1:
                 other |= single(cell)
             else:
@@ -382,20 +368,18 @@ def begin_game(
 
 
 @inlined
-def see_moves(
-    network: Network, weights: Int32Array, game: GameWorkspace, table: Int64, free: np.uint64, first: Int64, last: Int64
-) -> None:
+def see_moves(net: Net, game: GameWorkspace, table: Int64, free: np.uint64, first: Int64, last: Int64) -> None:
     """Update the scores of a player's moves after the game's moves `first` to `last` - 1, in place."""
-    if network.fall != 0:
-        see_fallen(network, weights, game.index, game.scores, table, free)
+    if net.network.fall != 0:
+        see_fallen(net, game.index, game.scores, table, free)
         return
     for ply in range(first, last):
-        see_cell(network, weights, game.index, game.scores, table, free, np.int64(game.moves[ply]))
+        see_cell(net, game.index, game.scores, table, free, np.int64(game.moves[ply]))
 
 
 @inlined
 def judge_moves(
-    lines: Lines, network: Network, net: Net, game: GameWorkspace, ply: Int64, free: np.uint64, view: LineView
+    net: Net, game: GameWorkspace, ply: Int64, free: np.uint64, view: LineView
 ) -> tuple[np.uint64, Int64, Int64, float]:
     """Return the best moves after `ply` others (bits), one of `WINS` to `BY_SUM`, the position's sum, and their worth.
 
@@ -403,11 +387,11 @@ def judge_moves(
     """
     mover = ply & 1
     sign = 1 - 2 * mover
-    cells, kind = by_rules(lines, free, view)
+    cells, kind = by_rules(net.lines, free, view)
     worth: Any = net.aim.unfilled if kind == DRAWS else sign if kind == WINS else -sign
     score, total = game.scores.score[mover], np.int64(0)
     if kind == BY_SUM:
-        see_moves(network, net.weights, game, mover, free, max(ply - 2, 0), ply)
+        see_moves(net, game, mover, free, max(ply - 2, 0), ply)
         total = game.scores.total[mover]
         cells = best_scores(score, cells, sign)
         worth = squash(total + score[lowest_bit(cells)])
@@ -416,24 +400,18 @@ def judge_moves(
 
 @inlined
 def play_network_game(
-    lines: Lines,
-    network: Network,
-    net: Net,
-    starts: Int8Array,
-    base: np.uint64,
-    game: GameWorkspace,
-    outcomes: Int64Array,
+    net: Net, starts: Int8Array, base: np.uint64, game: GameWorkspace, outcomes: Int64Array
 ) -> tuple[Int64, Int64]:
     """Play a game, stored in `game`; return (first ply, last ply) of the positions to learn from.
 
     outcomes: int64[4], in which the result is counted.
     """
-    aim, everywhere = net.aim, all_cells(lines.cells)
-    first, second, ply = begin_game(network, game, starts, aim.share, base)
+    lines, aim, everywhere = net.lines, net.aim, all_cells(net.lines.cells)
+    first, second, ply = begin_game(net, game, starts, base)
     begun = ply
     if ply > 0:
         for table in range(2):
-            see_moves(network, net.weights, game, table, everywhere & ~(first | second), 0, ply)
+            see_moves(net, game, table, everywhere & ~(first | second), 0, ply)
         game.value[ply] = squash(game.scores.total[(ply - 1) & 1])
     while True:
         mover = ply & 1
@@ -441,11 +419,11 @@ def play_network_game(
         free = everywhere & ~(first | second)
         view = view_of(lines, own, other)
         game.explored[ply] = False
-        if ply > 0 and is_decided(lines, aim, view, mover):
-            game.target[ply] = decided_worth(lines, aim, ply)
+        if ply > 0 and is_decided(net, view, mover):
+            game.target[ply] = decided_worth(net, ply)
             outcomes[DRAW] += 1
             return begun, ply
-        cells, kind, total, worth = judge_moves(lines, network, net, game, ply, free, view)
+        cells, kind, total, worth = judge_moves(net, game, ply, free, view)
         game.target[ply] = aim.discount * worth
         if kind == WINS:
             outcomes[FIRST_WINS + mover] += 1
@@ -460,7 +438,7 @@ def play_network_game(
         if kind == DRAWS:
             outcomes[DRAW] += 1
             return begun, ply
-        play_move(network, game, ply, cell)
+        play_move(net.network, game, ply, cell)
         if mover:
             second |= single(cell)
         else:
@@ -536,21 +514,15 @@ def add_game(aim: Aim, game: GameWorkspace, first: Int64, last: Int64, errors: E
 
 @kernel
 def play_network_games(
-    lines: Lines,
-    network: Network,
-    net: Net,
-    starts: Int8Array,
-    games: tuple[Int64, Int64],
-    game: GameWorkspace,
-    errors: Errors,
+    net: Net, starts: Int8Array, games: tuple[Int64, Int64], game: GameWorkspace, errors: Errors
 ) -> None:
     """Play games `games[0]` to `games[1] - 1` with the same weights; set `errors` to their errors."""
     clear_errors(errors)
-    clear_index(network, game.index)
-    see_empty(network, net.weights, game.index, game.empty, all_cells(lines.cells))
+    clear_index(net.network, game.index)
+    see_empty(net, game.index, game.empty)
     for number in range(games[0], games[1]):
         base = game_base(net.key, number)
-        first, last = play_network_game(lines, network, net, starts, base, game, errors.outcomes)
+        first, last = play_network_game(net, starts, base, game, errors.outcomes)
         add_game(net.aim, game, first, last, errors)
 
 

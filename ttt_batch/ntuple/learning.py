@@ -78,9 +78,9 @@ def errors_of(errors: Errors, thread: Int64) -> Errors:
 
 
 @inlined
-def fetch_kind(network: Network, net: Net, sums: Int64Array, number: Integer) -> None:
+def fetch_kind(net: Net, sums: Int64Array, number: Integer) -> None:
     """Prefetch, in three stages, what `fold_errors` reads for the kinds after index `number` of `sums`."""
-    last = np.uint64(sums.shape[0] - 1)
+    network, last = net.network, np.uint64(sums.shape[0] - 1)
     kind = np.uint64(sums[min(number + np.uint64(AHEAD), last), 0])
     prefetch_word(net.coherence, kind * np.uint64(4))
     if has_own_kinds(network):
@@ -97,19 +97,19 @@ def fetch_kind(network: Network, net: Net, sums: Int64Array, number: Integer) ->
 
 
 @kernel
-def fold_errors(network: Network, net: Net, step: float, errors: Errors, part: tuple[Int64, Int64]) -> None:
+def fold_errors(net: Net, step: float, errors: Errors, part: tuple[Int64, Int64]) -> None:
     """Change the weights of `net` and its coherence (sums of errors, and of absolute ones) in place.
 
     step: the step size, for each tuple.  errors: of all threads on a first axis; they are changed.
     part: (number, count) of the folding threads; each takes other kinds.
     """
-    weights, coherence = net.weights, net.coherence
+    network, weights, coherence = net.network, net.weights, net.coherence
     threads, mine, parts = np.uint64(errors.sums.shape[0]), np.uint64(part[0]), np.uint64(part[1])
     own_kinds = has_own_kinds(network)
     for thread in range(threads):
         sums = errors.sums[thread]
         for number in range(np.uint64(errors.n_used[thread, 0])):
-            fetch_kind(network, net, sums, number)
+            fetch_kind(net, sums, number)
             kind = np.uint64(sums[number, 0])
             if parts > ONE and (kind >> SPAN) % parts != mine:
                 continue
@@ -162,11 +162,11 @@ class NetworkWorkspace(NamedTuple):
     errors: Errors
 
 
-def make_net(network: Network, aim: Aim, seed: int) -> Net:
+def make_net(lines: Lines, network: Network, aim: Aim, seed: int) -> Net:
     """Return a network whose weights are all 0."""
     kinds = network.kind_start.size - 1
-    weights = np.zeros((2, network.kind.size), np.int32)
-    return Net(aim, weights, np.zeros((2 * kinds, 2), np.int64), stream_key(seed, PATTERNS[aim.seat]))
+    weights, coherence = np.zeros((2, network.kind.size), np.int32), np.zeros((2 * kinds, 2), np.int64)
+    return Net(lines, network, aim, weights, coherence, stream_key(seed, PATTERNS[aim.seat]))
 
 
 def make_game(lines: Lines, network: Network) -> GameWorkspace:
@@ -212,8 +212,6 @@ def make_space(lines: Lines, network: Network, threads: int, batch: int) -> Netw
 
 @kernel
 def learn_batches(
-    lines: Lines,
-    network: Network,
     net: Net,
     starts: Int8Array,
     step: float,
@@ -227,53 +225,40 @@ def learn_batches(
     own = errors_of(errors, 0)
     while first < games[1]:
         last = min(games[1], first + batch)
-        play_network_games(lines, network, net, starts, (first, last), game, own)
-        fold_errors(network, net, step, errors, (0, 1))
+        play_network_games(net, starts, (first, last), game, own)
+        fold_errors(net, step, errors, (0, 1))
         first = last
 
 
 def learn_shared(
-    lines: Lines,
-    network: Network,
-    net: Net,
-    starts: Any,
-    step: float,
-    games: range,
-    space: NetworkWorkspace,
-    pool: ThreadPoolExecutor,
+    net: Net, starts: Any, step: float, games: range, space: NetworkWorkspace, pool: ThreadPoolExecutor
 ) -> None:
     """Learn as `learn_batches` does, but with all threads on each batch.  games: a batch at each step."""
     threads, errors = len(space.game), space.errors
 
     def play(thread: int, bounds: Sequence[int]) -> None:
         span, own = (bounds[thread], bounds[thread + 1]), Errors(*(array[thread] for array in errors))
-        play_network_games(lines, network, net, starts, span, space.game[thread], own)
+        play_network_games(net, starts, span, space.game[thread], own)
 
     for first in games:
         last = min(games.stop, first + games.step)
         bounds = [first + (last - first) * thread // threads for thread in range(threads + 1)]
         list(pool.map(lambda thread, bounds=bounds: play(thread, bounds), range(threads)))
-        list(pool.map(lambda thread: fold_errors(network, net, step, errors, (thread, threads)), range(threads)))
+        list(pool.map(lambda thread: fold_errors(net, step, errors, (thread, threads)), range(threads)))
 
 
 @inlined
 def replay_game(
-    lines: Lines,
-    network: Network,
-    net: Net,
-    moves: Int8Array | Uint32Array,
-    exploring: BoolArray,
-    game: GameWorkspace,
-    errors: Errors,
+    net: Net, moves: Int8Array | Uint32Array, exploring: BoolArray, game: GameWorkspace, errors: Errors
 ) -> None:
     """Replay a whole game; set `errors` to its errors.
 
     moves: int8[plies], cells.  exploring: bool[plies], moves marked as exploratory.
     """
-    aim = net.aim
+    lines, aim = net.lines, net.aim
     clear_errors(errors)
-    clear_game(network, game)
-    see_empty(network, net.weights, game.index, game.empty, all_cells(lines.cells))
+    clear_game(net.network, game)
+    see_empty(net, game.index, game.empty)
     copy_scores(game.empty, game.scores)
     everywhere, last, begun = all_cells(lines.cells), moves.shape[0] - 1, 0
     first, second = NONE, NONE
@@ -283,11 +268,11 @@ def replay_game(
         free = everywhere & ~(first | second)
         view = view_of(lines, own, other)
         game.explored[ply] = False
-        if ply > 0 and is_decided(lines, aim, view, mover):
-            game.target[ply] = decided_worth(lines, aim, ply)
+        if ply > 0 and is_decided(net, view, mover):
+            game.target[ply] = decided_worth(net, ply)
             add_game(aim, game, begun, ply, errors)
             return
-        cells, kind, total, worth = judge_moves(lines, network, net, game, ply, free, view)
+        cells, kind, total, worth = judge_moves(net, game, ply, free, view)
         game.target[ply] = aim.discount * worth
         cell = np.int64(moves[ply])
         best = cells & single(cell) != NONE
@@ -300,9 +285,9 @@ def replay_game(
             if ply == last:
                 return
             begun = ply + 1
-            see_moves(network, net.weights, game, mover, free, max(ply - 2, 0), ply)
+            see_moves(net, game, mover, free, max(ply - 2, 0), ply)
             total = game.scores.total[mover]
-        play_move(network, game, ply, cell)
+        play_move(net.network, game, ply, cell)
         first, second = (first, second | single(cell)) if mover else (first | single(cell), second)
         game.value[ply + 1] = squash(total + game.scores.score[mover, cell])
         if played:
@@ -322,9 +307,7 @@ def game_result(lines: Lines, moves: Int8Array | Uint32Array) -> Int64:
 
 
 @kernel
-def learn_network_games(
-    lines: Lines, network: Network, net: Net, step: float, games: Games, game: GameWorkspace, errors: Errors
-) -> None:
+def learn_network_games(net: Net, step: float, games: Games, game: GameWorkspace, errors: Errors) -> None:
     """Learn from whole games, each a batch of its own; `net` (a `Net`) changes in place, and `errors` counts results.
 
     games: with cells as moves.  errors: of one thread, with a first axis of length 1.
@@ -333,6 +316,6 @@ def learn_network_games(
     for number in range(games.start.shape[0] - 1):
         begin, end = games.start[number], games.start[number + 1]
         moves = games.move[begin:end]
-        replay_game(lines, network, net, moves, games.exploring[begin:end], game, own)
-        fold_errors(network, net, step, errors, (0, 1))
-        own.outcomes[game_result(lines, moves)] += 1
+        replay_game(net, moves, games.exploring[begin:end], game, own)
+        fold_errors(net, step, errors, (0, 1))
+        own.outcomes[game_result(net.lines, moves)] += 1

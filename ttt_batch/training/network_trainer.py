@@ -83,7 +83,7 @@ class PatternTrainer(Trainer):
         self.games, self._outcomes, self.proofs = 0, np.zeros(3, np.int64), {}
         self._proved = None if before is None else before.proved
         self._average: NDArray[np.int32] | None = None
-        self._nets = [make_net(self.network, aim, config.seed) for aim in config.aims]
+        self._nets = [make_net(self.lines, self.network, aim, config.seed) for aim in config.aims]
         self._lost = [np.zeros((0, config.board.cells), np.int8) for _ in self._nets]
         self._threads, alone, self._pool = threads, len(self._nets) == 1, ThreadPoolExecutor(max(threads, 1))
         each = threads if alone and config.batch >= WORTH_SHARING else 1
@@ -128,7 +128,7 @@ class PatternTrainer(Trainer):
 
         def learn(number: int) -> None:
             net, space, starts = self._nets[number], self._spaces[number], self._lost[number]
-            common = self.lines, self.network, net, starts, step
+            common = net, starts, step
             if len(space.game) > 1:
                 learn_shared(*common, range(*bounds, config.batch), space, self._pool)
             else:
@@ -146,7 +146,7 @@ class PatternTrainer(Trainer):
         """Train every network on given whole games of cells, in order."""
         step = self.config.alpha / self.network.offset.size
         for net, space in zip(self._nets, self._spaces, strict=True):
-            learn_network_games(self.lines, self.network, net, step, games, space.game[0], space.errors)
+            learn_network_games(net, step, games, space.game[0], space.errors)
         ended = [_taken(space) for space in self._spaces]  # each network counts the same games
         self._outcomes += ended[0]
         self.games += games.start.size - 1
