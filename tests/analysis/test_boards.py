@@ -153,7 +153,7 @@ def test_chances_of_moves_take_what_is_said(options: dict[str, Any], uneven: boo
     """Alias tables and draws of each seat, and the opponent's chances: no more than the estimate adds for them."""
     config = make_config(board="3x4x3", symmetry="off", **options)
     graph = config.graph
-    way = make_mixture(graph, None, None, None, None)
+    way = make_mixture(graph, None, None)
     taken = seats * sum(array.nbytes for array in (way.column, way.drawn, way.dirty, way.columns))
     if config.opponent:
         taken += make_chances(graph, even_chances(graph, random_policy(graph)).chance).chance.nbytes

@@ -44,7 +44,7 @@ def slots_drawn(table: Any, n_slots: int, column: Any, bits: Any, slots: Any) ->
 @kernel
 def play_once(way: Any, learning: Learning, work: Workspace, key: Any, games: int) -> None:
     """A batch from game 0 on, all rows laid out."""
-    play_batch(way, learning.graph, learning.decays, work, 0, key, (0, games))
+    play_batch(way, learning, work, 0, key, (0, games))
 
 
 def test_the_exponential_is_that_of_the_definition_and_within_a_unit_of_the_true_one() -> None:
@@ -118,7 +118,7 @@ class Match:
         q[:] = np.random.default_rng(seed).choice([0.0, 0.3, 0.5, 0.505, 1.0, -3.0], q.size)
         self.way, self.work = self.trainer._samplers[0], self.trainer._works[0]
         if engine == "walk":
-            lay_out_rows(self.way, self.graph, self.work.owned)
+            lay_out_rows(self.way, self.trainer._learning, self.work.owned)
         self.chance = np.zeros((q.size, 2))
         for row in range(self.graph.first_edge.size - 1):
             lo, hi = self.graph.first_edge[row : row + 2].tolist()

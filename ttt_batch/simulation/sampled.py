@@ -20,7 +20,6 @@ from ttt_batch.compiler.jit import (
     Float64Array,
     Int64,
     Int64Array,
-    Tables,
     Uint8Array,
     Uint32Array,
     Uint64Array,
@@ -32,7 +31,7 @@ from ttt_batch.games.graph import Graph, edges_of, n_unfinished
 from ttt_batch.games.transcripts import Games
 from ttt_batch.simulation.action_probabilities import WIDEST
 from ttt_batch.simulation.flow import binomial, row_base
-from ttt_batch.simulation.policy import EXPLORING, GREEDY, Choice, Counts, list_visited
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, list_visited
 from ttt_batch.simulation.walk import walk_chunk
 
 SLOTS = 2 * WIDEST
@@ -58,7 +57,7 @@ class AliasTable(NamedTuple):
 class Mixture(NamedTuple):
     """Sampler that walks: the play of the learner, its probabilities laid out, and the state of the games.
 
-    how, tables, choice: see `action_probabilities.write_chances`.  opponent: the fixed opponent's `Probabilities`.
+    how: see `action_probabilities.write_chances`.  opponent: the fixed opponent's `Probabilities`.
     dirty: bool[U], rows whose chances may have changed; all at first.
     column: uint64[2 * E], the columns of row r from 2 * first_edge[r] on: a threshold (bits 32-63) below which the
     lower half of a random number takes the column's own slot (bits 8-15, counted from the row's first), and the slot
@@ -69,8 +68,6 @@ class Mixture(NamedTuple):
     """
 
     how: Any
-    tables: Tables
-    choice: Choice
     opponent: Any
     dirty: BoolArray
     column: Uint64Array
@@ -87,23 +84,19 @@ def make_alias_table() -> AliasTable:
     return AliasTable(np.zeros(SLOTS), np.zeros(SLOTS, np.int64), np.zeros(SLOTS), np.zeros(SLOTS, np.int64))
 
 
-def make_mixture(
-    graph: Graph, how: Any, tables: Any, choice: Choice, opponent: Any, *, at_once: int = AT_ONCE
-) -> Mixture:
-    """Return a sampler that walks `at_once` games together, nothing laid out or drawn."""
+def make_mixture(graph: Graph, how: Any, opponent: Any) -> Mixture:
+    """Return a sampler that walks AT_ONCE games together, nothing laid out or drawn."""
     n_slots = 2 * graph.child.size
     return Mixture(
         how,
-        tables,
-        choice,
         opponent,
         np.ones(graph.first_edge.size - 1, np.bool_),
         np.zeros(n_slots, np.uint64),
         np.zeros(graph.first_edge.size - 1, np.uint8),
         make_alias_table(),
         np.zeros(n_slots, np.uint32),
-        np.zeros(at_once, np.uint64),
-        *np.zeros((2, at_once), np.uint32),
+        np.zeros(AT_ONCE, np.uint64),
+        *np.zeros((2, AT_ONCE), np.uint32),
     )
 
 
@@ -241,21 +234,18 @@ FEW = 4
 class Streams(NamedTuple):
     """Sampler that draws counts: the play of the learner, its fixed opponent's `Probabilities`, and scratch for a row.
 
-    tables, choice: see `action_probabilities.write_chances`; None if those of each call hold.
     column: uint64[128], the row's alias table.
     """
 
     how: Any
-    tables: Any
-    choice: Any
     opponent: Any
     table: AliasTable
     column: Uint64Array
 
 
-def make_streams(how: Any, opponent: Any, tables: Any = None, choice: Any = None) -> Streams:
+def make_streams(how: Any, opponent: Any) -> Streams:
     """Return a sampler of a flow."""
-    return Streams(how, tables, choice, opponent, make_alias_table(), np.zeros(SLOTS, np.uint64))
+    return Streams(how, opponent, make_alias_table(), np.zeros(SLOTS, np.uint64))
 
 
 @inlined

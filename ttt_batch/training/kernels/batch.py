@@ -199,9 +199,7 @@ def order_dirty(tables: Tables, graph: Graph, choice: Choice, work: Workspace) -
 
 
 @generic
-def play_batch(
-    sampler: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, key: Any, bounds: Any
-) -> Any:
+def play_batch(sampler: Any, learning: Learning, work: Workspace, n_changed: int, key: Any, bounds: Any) -> Any:
     """Play a batch of games with the policy of `work` into `work.counts`; `sampler` changes in place.
 
     n_changed: the first `n_changed` rows in `work.rows` have other best moves than in the batch before.
@@ -211,8 +209,8 @@ def play_batch(
 
 
 @functools.partial(generic, inline=True)
-def prepare_walk(sampler: Any, graph: Graph, decays: Decays, work: Workspace, n_changed: int, game: int) -> Any:
-    """Prepare the sampler `way` in place for a batch from `game` on.  n_changed: as for `play_batch`."""
+def prepare_walk(sampler: Any, learning: Learning, work: Workspace, n_changed: int, game: int) -> Any:
+    """Prepare the sampler in place for a batch from `game` on.  n_changed: as for `play_batch`."""
 
 
 @functools.partial(generic, inline=True)
@@ -221,8 +219,9 @@ def count_walked(sampler: Any, graph: Graph, work: Workspace, games: int) -> Any
 
 
 @prepare_walk.register(Walker)
-def _(sampler: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed: Int64, game: Int64) -> None:
-    set_explorations(decays, work.seat, sampler.explorations, game)
+def _(sampler: Walker, learning: Learning, work: Workspace, n_changed: Int64, game: Int64) -> None:
+    graph = learning.graph
+    set_explorations(learning.decays, work.seat, sampler.explorations, game)
     for i in range(n_changed):
         pack_row(graph, work.policy, sampler.paths, work.rows[i])
     if n_changed:
@@ -230,10 +229,10 @@ def _(sampler: Walker, graph: Graph, decays: Decays, work: Workspace, n_changed:
 
 
 @prepare_walk.register(Lockstep)
-def _(sampler: Lockstep, graph: Graph, decays: Decays, work: Workspace, n_changed: Int64, game: Int64) -> None:
+def _(sampler: Lockstep, learning: Learning, work: Workspace, n_changed: Int64, game: Int64) -> None:
     for i in range(n_changed):
-        pack_moves(graph, work.policy, sampler, work.rows[i])
-    sampler.epsilon[0] = value_at(decays.epsilon, game)
+        pack_moves(learning.graph, work.policy, sampler, work.rows[i])
+    sampler.epsilon[0] = value_at(learning.decays.epsilon, game)
 
 
 @count_walked.register(Walker)
@@ -252,33 +251,22 @@ def _(sampler: Lockstep, graph: Graph, work: Workspace, games: Int64) -> None:
 @play_batch.register(Walker)
 @play_batch.register(Lockstep)
 def walk_batch(
-    sampler: Any,
-    graph: Graph,
-    decays: Decays,
-    work: Workspace,
-    n_changed: Int64,
-    key: np.uint64,
-    bounds: tuple[Int64, Int64],
+    sampler: Any, learning: Learning, work: Workspace, n_changed: Int64, key: np.uint64, bounds: tuple[Int64, Int64]
 ) -> None:
     """Run `play_batch` for every kind of walk."""
     game, end = bounds
-    prepare_walk(sampler, graph, decays, work, n_changed, game)
-    walk_chunk(sampler, graph, key, game, end)
-    count_walked(sampler, graph, work, end - game)
+    prepare_walk(sampler, learning, work, n_changed, game)
+    walk_chunk(sampler, learning.graph, key, game, end)
+    count_walked(sampler, learning.graph, work, end - game)
 
 
 @play_batch.register(Rows)
 def _flow(
-    sampler: Rows,
-    graph: Graph,
-    decays: Decays,
-    work: Workspace,
-    _n_changed: Int64,
-    key: np.uint64,
-    bounds: tuple[Int64, Int64],
+    sampler: Rows, learning: Learning, work: Workspace, _: Int64, key: np.uint64, bounds: tuple[Int64, Int64]
 ) -> None:
     game, end = bounds  # a batch's random numbers depend on its first game
-    flow(graph, work.policy, value_at(decays.epsilon, game), work.seat, key, game, end - game, work.counts, sampler)
+    graph, epsilon = learning.graph, value_at(learning.decays.epsilon, game)
+    flow(graph, work.policy, epsilon, work.seat, key, game, end - game, work.counts, sampler)
 
 
 @kernel
@@ -302,7 +290,7 @@ def run_batches(
         end = min(last_game, bounds_in_kernels(batches, game)[1])
         now = batch_step(decays, step, work.seat, game)
         n_changed = order_dirty(tables, graph, choice, work)
-        play_batch(sampler, graph, decays, work, n_changed, key, (game, end))
+        play_batch(sampler, learning, work, n_changed, key, (game, end))
         fold(tables, graph, work.counts, now, work.dirty)
         clear_counts(graph, work.counts, work.ended)
         game = end
@@ -315,7 +303,7 @@ def begin_walk(sampler: Any, learning: Learning, work: Workspace, game: Int64) -
     sampler: a `Walker` or `Lockstep`.  `sampler`, `work` and `learning.step.weights` are modified in place.
     """
     tables, graph, choice, step, decays = learning
-    prepare_walk(sampler, graph, decays, work, order_dirty(tables, graph, choice, work), game)
+    prepare_walk(sampler, learning, work, order_dirty(tables, graph, choice, work), game)
     return batch_step(decays, step, work.seat, game)
 
 

@@ -65,7 +65,7 @@ from ttt_batch.learners.base import (
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts, Policy, best_set, leads, pick
 from ttt_batch.simulation.walk import Explorations, explores_at, exploring_plies, next_counter
-from ttt_batch.training.kernels.batch import Decays, Learning, batch_step, set_explorations, step_at
+from ttt_batch.training.kernels.batch import Learning, batch_step, set_explorations, step_at
 
 CELLS = 9
 """Moves of a row, and plies of a game, at most."""
@@ -86,12 +86,14 @@ class GreedyCache(NamedTuple):
     member: uint8[512 * 16]; the members of each set of moves in rising order, and last of 16 entries how many they are.
     count: uint64[9], how many moves a row of each ply has.  None on boards like 3x3, see `is_like_3x3`.
     offset: uint64[9]; the first edge of a row is offset[ply] + row * the number of its moves.
+    scores: float64[E], the table that holds the scores of edges, on boards like 3x3 with `window_decides`; else None.
     """
 
     word: Uint32Array
     member: Uint8Array
     count: Any
     offset: Uint64Array
+    scores: Any = None
 
 
 def make_cache(graph: Graph) -> GreedyCache:
@@ -178,7 +180,7 @@ def leads_by_table(
 ) -> bool:
     """Return whether move `slot` of the row is the only one that a greedy mover may pick.
 
-    False with `scores`, as `best_now` is as quick then.  scores: see `cached_move`.
+    False with `scores` (see `GreedyCache`), as `best_now` is as quick then.
     lo, count: uint64, the row's first edge and its number of moves.
     """
     if scores is not None:
@@ -201,9 +203,8 @@ def best_now(
 @inlined
 def cached_move(
     learning: Learning,
-    scores: Float64Array | None,
     cache: GreedyCache,
-    settled: BoolArray | None,
+    game: Trajectory,
     row: np.uint64,
     ply: Int64,
     explores: Bool,
@@ -211,8 +212,6 @@ def cached_move(
 ) -> tuple[np.uint64, np.uint64, Bool]:
     """Return one move of a learner: edge and child (uint64 both), and whether it used its random number.
 
-    scores: float64[E], scores of edges, on boards like 3x3 with `window_decides`; None: computed by `score`.
-    settled: see `Trajectory`.
     explores: True for an exploratory move.  bits: the random number for that, or for a tie.
     `cache` is updated in place.
     """
@@ -226,10 +225,10 @@ def cached_move(
         edge = lo + np.uint64(below(bits, count))
         return edge, np.uint64(child_of[edge]), by_chance
     among, best = (word >> AMONG_AT) & SLOT, (word >> SET_AT) & SET
-    if not is_settled(settled, row):
-        if among == ONE and leads_by_table(learning, scores, lo, count, word & SLOT, ply & 1):
+    if not is_settled(game.settled, row):
+        if among == ONE and leads_by_table(learning, cache.scores, lo, count, word & SLOT, ply & 1):
             return edge, child, by_chance
-        now_best = best_now(learning, scores, lo, count, ply & 1)
+        now_best = best_now(learning, cache.scores, lo, count, ply & 1)
         if now_best != best:
             best = now_best
             members = best << MEMBER_BITS
@@ -246,11 +245,15 @@ def cached_move(
 
 
 class Shortcuts(NamedTuple):
-    """Shortcuts for up to nine cells: cached greedy moves, and explorations of even and odd games."""
+    """Shortcuts for up to nine cells: cached greedy moves, and explorations of even and odd games.
+
+    runner_up: float64[9], scratch; None unless games are expected to repeat themselves (`Learner.repeats`).
+    """
 
     cache: GreedyCache
     even: Explorations
     odd: Explorations
+    runner_up: Any
 
 
 class BestMoves(NamedTuple):
@@ -306,7 +309,7 @@ def own_move(
 ) -> tuple[np.uint64, np.uint64, Bool]:
     """Return the learner's edge and child, and whether it used its random number."""
     if shortcuts is not None:
-        return cached_move(learning, None, shortcuts.cache, game.settled, row, ply, explores, bits)
+        return cached_move(learning, shortcuts.cache, game, row, ply, explores, bits)
     tables, graph, choice, _, _ = learning
     lo, hi = edges_of(graph, row)
     edge: Int64 = lo + below(bits, hi - lo)
@@ -358,6 +361,21 @@ def count_game(graph: Graph, game: Trajectory, plies: Int64, counts: Counts) -> 
     counts.arrived[game.row[plies]] += 1
 
 
+class Play(NamedTuple):
+    """Games to play, and what they have in common.
+
+    What may be None goes beside it: Numba leaves out a branch for an argument that is None, not for a field.
+    seats: the learner's in games of even and odd numbers.  game: scratch.
+    record: the games are written there, after those that end at `start[0]`, unless it is empty.
+    """
+
+    learning: Learning
+    seats: tuple[int, int]
+    game: Trajectory
+    span: Span
+    record: Games
+
+
 @inlined
 def settings_at(counts: Counts | None, span: Span, number: Int64) -> Int64:
     """Return the game by whose number schedules are read in game `number`: itself, or the first of its batch."""
@@ -366,14 +384,12 @@ def settings_at(counts: Counts | None, span: Span, number: Int64) -> Int64:
 
 @inlined
 def plies_to_explore(
-    shortcuts: Shortcuts | None, decays: Decays, seat: Int64, number: Int64, at: Int64, base: np.uint64, most: Int64
+    shortcuts: Shortcuts | None, play: Play, seat: Int64, number: Int64, at: Int64, base: np.uint64
 ) -> np.uint64:
-    """Return the exploring plies of a game as a set.
-
-    at: see `settings_at`.  base: see `game_base`.  most: number of plies without shortcuts.
-    """
+    """Return the exploring plies of a game as a set.  at: see `settings_at`.  base: see `game_base`."""
+    decays = play.learning.decays
     if shortcuts is None:
-        return exploring_plies(None, base, value_at(decays.epsilon, at), seat, most)
+        return exploring_plies(None, base, value_at(decays.epsilon, at), seat, play.game.edge.shape[0])
     explorations = shortcuts.odd if number & 1 else shortcuts.even
     set_explorations(decays, seat, explorations, at)
     return exploring_plies(explorations, base, 0.0, seat, 0)
@@ -381,41 +397,24 @@ def plies_to_explore(
 
 @functools.partial(generic, inline=True)
 def play_game(
-    players: Any,
-    learning: Learning,
-    seat: int,
-    counts: Counts | None,
-    span: Span,
-    number: int,
-    growth: Growth | None,
-    game: Trajectory,
-    record: Games,
-    recorded: int,
+    players: Any, play: Play, counts: Counts | None, growth: Growth | None, number: int, recorded: int
 ) -> Any:
     """Play game `number` and return (its number of plies, its exploring ones as a set).
 
-    The game is written to `game`, and its cells on a growing board to `record` from move `recorded` on.
-    seat: the learner's, -1 in self-play.  For the rest see `play_games`.
+    The game is written to `play.game`, and its cells on a growing board to `play.record` from move `recorded` on.
+    counts, growth: see `play_games`.
     """
 
 
 @play_game.register(BestMoves)
 def _play_best(
-    players: BestMoves,
-    learning: Learning,
-    seat: Int64,
-    counts: Counts | None,
-    span: Span,
-    number: Int64,
-    growth: Growth | None,
-    game: Trajectory,
-    record: Games,
-    recorded: Int64,
+    players: BestMoves, play: Play, counts: Counts | None, growth: Growth | None, number: Int64, recorded: Int64
 ) -> tuple[np.int64, np.uint64]:
-    tables, graph, _, step, decays = learning
+    learning, seats, game, span, record = play
+    tables, graph, _, step, _ = learning
     opponent, shortcuts = players
-    at, base = settings_at(counts, span, number), game_base(span.key, number)
-    exploring = plies_to_explore(shortcuts, decays, seat, number, at, base, game.edge.shape[0])
+    seat, base = seats[number & 1], game_base(span.key, number)
+    exploring = plies_to_explore(shortcuts, play, seat, number, settings_at(counts, span, number), base)
     counter = base + GOLDEN
     row, ply, image = np.uint64(0), np.int64(0), np.int64(0)
     while row < np.uint64(n_unfinished(graph)):
@@ -449,29 +448,19 @@ def lost_positions(growth: Growth | None) -> np.int64:
 
 @kernel
 def play_games(
-    players: BestMoves | Any,
-    learning: Learning,
-    seats: tuple[Int64, Int64],
-    growth: Growth | None,
-    game: Trajectory,
-    counts: Counts | None,
-    outcomes: Int64Array,
-    may_grow: Bool,
-    span: Span,
-    record: Games,
+    players: Any, play: Play, counts: Counts | None, growth: Growth | None, outcomes: Int64Array, may_grow: Bool
 ) -> Any:
-    """Play the games of `span`; return the first one not played, for lack of room.
+    """Play the games of `play.span`; return the first one not played, for lack of room.
 
     players: of a class with a body for `play_game`.
-    seats: the learner's in games of even and odd numbers.
-    growth: `Growth`, or None on an enumerated board.
     counts: where the games are counted (`Counts`, played with the tables as they are); None to learn from each game
     before the next.
+    growth: `Growth`, or None on an enumerated board.
+    outcomes: int64[4], games by outcome, added to.
     may_grow: whether to return if a game might need more room than there is; else it plays on without.
-    game: scratch.  outcomes: int64[4], games by outcome, added to.
-    record: the games are written there, after those that end at `start[0]`, unless it is empty.
-    Everything but `seats` is modified in place.
+    All is modified in place.
     """
+    learning, seats, game, span, record = play
     tables, graph, _, step, decays = learning
     recorded = record.start[0]
     for number in range(span.first, span.last):
@@ -480,13 +469,12 @@ def play_games(
                 return number
             clear_board(growth)
         lost = lost_positions(growth)
-        seat = seats[1] if number & 1 else seats[0]
-        plies, exploring = play_game(players, learning, seat, counts, span, number, growth, game, record, recorded)
+        plies, exploring = play_game(players, play, counts, growth, number, recorded)
         outcomes[graph.outcome[game.row[plies]]] += 1
         complete = lost_positions(growth) == lost
         played = with_exploring(game, exploring)
         if counts is None:
-            now = step_at(decays, step, seat, number)  # its tabulated weights are not needed
+            now = step_at(decays, step, seats[number & 1], number)  # its tabulated weights are not needed
             learn(tables, graph, played, plies, now)
             if growth is not None and not complete and step.visits.shape[0] > 0:
                 forget_borrowed(graph, growth, step.visits)

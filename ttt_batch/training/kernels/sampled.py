@@ -14,22 +14,19 @@ import numpy as np
 from ttt_batch.compiler.jit import (
     Bool,
     BoolArray,
-    Float64Array,
     Int64,
     Integer,
-    Tables,
     generic,
     inlined,
     kernel,
 )
 from ttt_batch.compiler.numerics import draw, game_base, unit
 from ttt_batch.games.graph import Graph, Growth, edges_of, is_legal, n_unfinished
-from ttt_batch.games.transcripts import Games
-from ttt_batch.learners.base import Trajectory, mark_parents
+from ttt_batch.learners.base import mark_parents
 from ttt_batch.runs.schedules import value_at
 from ttt_batch.simulation.action_probabilities import Beads, Exploring, Softmax, copy_chances, write_chances
 from ttt_batch.simulation.flow import batch_base
-from ttt_batch.simulation.policy import Choice, Counts, list_visited
+from ttt_batch.simulation.policy import Counts, list_visited
 from ttt_batch.simulation.sampled import Mixture, Streams, complete_drawn, lay_out, share_out, slot_drawn, slot_reached
 from ttt_batch.training.kernels.batch import (
     Decays,
@@ -41,7 +38,7 @@ from ttt_batch.training.kernels.batch import (
     prepare_walk,
     walk_batch,
 )
-from ttt_batch.training.kernels.games import Span, follow_game, play_game, settings_at
+from ttt_batch.training.kernels.games import Play, follow_game, play_game, settings_at
 
 
 @functools.partial(generic, inline=True)
@@ -62,45 +59,52 @@ def _set_epsilon(how: Exploring, decays: Decays, game: int) -> Any:
 
 
 @inlined
-def find_chances(
-    sampler: Any, tables: Tables, graph: Graph, choice: Choice, owned: Bool, row: Integer, chance: Float64Array
-) -> None:
-    """Write the chances of the moves of `row` into `chance` (float64[128], see `write_chances`), in place.
+def find_chances(sampler: Mixture | Streams, learning: Learning, owned: Bool, row: Integer) -> None:
+    """Write the chances of the moves of `row` into `sampler.table.chance` (see `write_chances`), in place.
 
-    sampler: what holds `how` and `opponent`.  owned: whether the learner moves there, and not its opponent.
+    owned: whether the learner moves there.  An opponent without probabilities moves at random.
     """
+    graph, chance = learning.graph, sampler.table.chance
     if owned:
-        write_chances(sampler.how, tables, graph, choice, row, chance)
-    else:
+        write_chances(sampler.how, learning.tables, graph, learning.choice, row, chance)
+    elif sampler.opponent.chance.shape[0] > 0:
         copy_chances(sampler.opponent, graph, row, chance)
+    else:
+        lo, hi = edges_of(graph, row)
+        legal: Integer = 0
+        for edge in range(lo, hi):
+            legal += is_legal(graph, edge)
+        for edge in range(lo, hi):
+            chance[2 * (edge - lo)] = 1.0 / legal if is_legal(graph, edge) else 0.0
+            chance[2 * (edge - lo) + 1] = 0.0
 
 
 @inlined
-def lay_out_row(sampler: Mixture, graph: Graph, owned: BoolArray, row: Integer) -> None:
+def lay_out_row(sampler: Mixture, learning: Learning, owned: BoolArray, row: Integer) -> None:
     """Write the layout of one row's probabilities; `sampler` is modified in place."""
-    lo, hi = edges_of(graph, row)
-    find_chances(sampler, sampler.tables, graph, sampler.choice, owned[row], row, sampler.table.chance)
+    lo, hi = edges_of(learning.graph, row)
+    find_chances(sampler, learning, owned[row], row)
     sampler.columns[row] = lay_out(sampler.table, 2 * (hi - lo), sampler.column, 2 * lo)
 
 
 @kernel
-def lay_out_rows(sampler: Mixture, graph: Graph, owned: BoolArray) -> None:
+def lay_out_rows(sampler: Mixture, learning: Learning, owned: BoolArray) -> None:
     """Write the layout of all rows, the opponent's, too; `sampler` is modified in place.  owned: see `Workspace`."""
-    for row in range(n_unfinished(graph)):
-        lay_out_row(sampler, graph, owned, row)
+    for row in range(n_unfinished(learning.graph)):
+        lay_out_row(sampler, learning, owned, row)
         sampler.dirty[row] = False
 
 
 @prepare_walk.register(Mixture)
-def _(sampler: Mixture, graph: Graph, decays: Decays, work: Workspace, n_changed: Int64, game: Int64) -> None:
+def _(sampler: Mixture, learning: Learning, work: Workspace, n_changed: Int64, game: Int64) -> None:
     dirty, rows, n = sampler.dirty, work.rows, np.int64(0)
-    every = retune(sampler.how, decays, game) or game == 0  # tables may have been replaced before the first game
-    for row in range(n_unfinished(graph)):  # a list first, as in `order_among`
+    every = retune(sampler.how, learning.decays, game) or game == 0  # tables may have been replaced before that game
+    for row in range(n_unfinished(learning.graph)):  # a list first, as in `order_among`
         rows[n] = row
         n += (dirty[row] or every) and work.owned[row]
         dirty[row] = False
     for i in range(n):
-        lay_out_row(sampler, graph, work.owned, rows[i])
+        lay_out_row(sampler, learning, work.owned, rows[i])
 
 
 @count_walked.register(Mixture)
@@ -122,17 +126,11 @@ play_batch.register(Mixture)(walk_batch)
 
 @play_batch.register(Streams)
 def _flow(
-    sampler: Streams,
-    graph: Graph,
-    decays: Decays,
-    work: Workspace,
-    _n_changed: Int64,
-    key: np.uint64,
-    bounds: tuple[Int64, Int64],
+    sampler: Streams, learning: Learning, work: Workspace, _: Int64, key: np.uint64, bounds: tuple[Int64, Int64]
 ) -> None:
     game, end = bounds
-    counts = work.counts
-    retune(sampler.how, decays, game)
+    graph, counts = learning.graph, work.counts
+    retune(sampler.how, learning.decays, game)
     base = batch_base(key, game)
     counts.arrived[0] = end - game
     n: Any = np.int64(0)
@@ -140,50 +138,23 @@ def _flow(
         first, n = n, list_visited(graph, counts, ply, n)
         for i in range(first, n):
             row = counts.visited[i]
-            find_chances(sampler, sampler.tables, graph, sampler.choice, work.owned[row], row, sampler.table.chance)
+            find_chances(sampler, learning, work.owned[row], row)
             share_out(graph, sampler, base, counts, row)
     counts.n_visited[0] = n
 
 
-@inlined
-def find_any_chances(sampler: Streams, learning: Learning, owned: Bool, row: Integer) -> None:
-    """Write the probabilities of the moves of `row` into `sampler.table.chance`.
-
-    An opponent without probabilities moves at random.
-    """
-    graph, chance = learning.graph, sampler.table.chance
-    if owned or sampler.opponent.chance.shape[0] > 0:
-        find_chances(sampler, learning.tables, graph, learning.choice, owned, row, chance)
-        return
-    lo, hi = edges_of(graph, row)
-    legal: Integer = 0
-    for edge in range(lo, hi):
-        legal += is_legal(graph, edge)
-    for edge in range(lo, hi):
-        chance[2 * (edge - lo)] = 1.0 / legal if is_legal(graph, edge) else 0.0
-        chance[2 * (edge - lo) + 1] = 0.0
-
-
 @play_game.register(Streams)
 def _draw_game(
-    sampler: Streams,
-    learning: Learning,
-    seat: Int64,
-    counts: Counts | None,
-    span: Span,
-    number: Int64,
-    growth: Growth | None,
-    game: Trajectory,
-    record: Games,
-    recorded: Int64,
+    sampler: Streams, play: Play, counts: Counts | None, growth: Growth | None, number: Int64, recorded: Int64
 ) -> tuple[np.int64, np.uint64]:
-    retune(sampler.how, learning.decays, settings_at(counts, span, number))
-    base = game_base(span.key, number)
-    graph = learning.graph
+    learning, seats, game, span, record = play
+    tables, graph, _, step, decays = learning
+    retune(sampler.how, decays, settings_at(counts, span, number))
+    seat, base = seats[number & 1], game_base(span.key, number)
     row, ply, image, exploring = np.int64(0), np.int64(0), np.int64(0), np.uint64(0)
     while row < n_unfinished(graph):
         lo, hi = edges_of(graph, row)
-        find_any_chances(sampler, learning, seat < 0 or ply & 1 == seat, row)
+        find_chances(sampler, learning, seat < 0 or ply & 1 == seat, row)
         bits, n_slots = draw(base, ply), 2 * (hi - lo)
         if counts is None:
             slot = slot_reached(sampler.table.chance, n_slots, unit(bits))
@@ -197,7 +168,7 @@ def _draw_game(
         if growth is not None:
             if record.start.shape[0] > 1:  # a borrowed row's edges are another's by the next game
                 record.move[recorded + ply] = growth.origin[image, graph.cell[edge]]
-            child, image = follow_game(learning.tables, graph, growth, image, edge, child, ply, learning.step.worth)
+            child, image = follow_game(tables, graph, growth, image, edge, child, ply, step.worth)
         row = child
         ply += 1
     game.row[ply] = row
@@ -216,9 +187,10 @@ def draw_mixed_ply(
     last: Int64,
 ) -> None:
     """Run `draw_ply` for players with action probabilities.  owned: True if the learner moves."""
+    graph = learning.graph
     retune(sampler.how, learning.decays, batch)
     base = batch_base(key, batch)
     for i in range(first, last):
-        find_any_chances(sampler, learning, owned, counts.visited[i])
-        share_out(learning.graph, sampler, base, counts, counts.visited[i])
-    clear_reached(learning.graph, counts, first, last)
+        find_chances(sampler, learning, owned, counts.visited[i])
+        share_out(graph, sampler, base, counts, counts.visited[i])
+    clear_reached(graph, counts, first, last)

@@ -82,19 +82,13 @@ def repeat(
 
 @inlined
 def advance(
-    learning: Learning,
-    scores: Float64Array | None,
-    cache: GreedyCache,
-    game: Trajectory,
-    exploring: np.uint64,
-    turn: Turn,
-    ply: Int64,
+    learning: Learning, cache: GreedyCache, game: Trajectory, exploring: np.uint64, turn: Turn, ply: Int64
 ) -> "Turn":
     """Make the move of `ply` unless the game is over, and write it into `game`: the next `Turn`."""
     row, plies, counter, bits = turn
     if not may_be_over(cache.count, ply) or row < np.uint64(n_unfinished(learning.graph)):
         explores = explores_at(exploring, ply)
-        edge, child, by_chance = cached_move(learning, scores, cache, game.settled, row, ply, explores, bits)
+        edge, child, by_chance = cached_move(learning, cache, game, row, ply, explores, bits)
         game.row[ply], game.edge[ply] = row, edge
         row, plies = child, ply + 1
         if by_chance:
@@ -106,7 +100,6 @@ def advance(
 @kernel
 def play_self(
     learning: Learning,
-    scores: Float64Array | None,
     explorations: Explorations,
     cache: GreedyCache,
     game: Trajectory,
@@ -118,7 +111,7 @@ def play_self(
 ) -> None:
     """Play games `first_game` to `last_game - 1` and learn from each.
 
-    scores: see `cached_move`.  game: scratch except for its `settled`.
+    game: scratch except for its `settled`.
     runner_up: float64[9], scratch; None unless games are expected to repeat themselves (`Learner.repeats`).
     outcomes: int64[4], games by outcome, added to.  Everything but `explorations` is modified in place.
     """
@@ -130,15 +123,15 @@ def play_self(
         first = base + GOLDEN
         turn = Turn(np.uint64(0), 0, first, mix(first))
         # An integer literal would be a type of its own: nine signatures to compile instead of one.
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(0))
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(1))
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(2))
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(3))
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(4))
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(5))
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(6))
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(7))
-        turn = advance(learning, scores, cache, game, exploring, turn, np.int64(8))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(0))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(1))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(2))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(3))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(4))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(5))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(6))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(7))
+        turn = advance(learning, cache, game, exploring, turn, np.int64(8))
         game.row[turn.plies] = turn.row
         outcomes[np.uint64(graph.outcome[turn.row])] += 1
         now = with_game(step, step.alpha, step.epsilon, -1, number)

@@ -86,7 +86,7 @@ def train_learners(
             while game < points[point]:
                 end = min(points[point], bounds_in_kernels(batches, game)[1])
                 now = batch_step(decays, step, work.seat, game)
-                play_batch(sampler, graph, decays, work, n_changed, keys[0, learner], (game, end))
+                play_batch(sampler, learning, work, n_changed, keys[0, learner], (game, end))
                 fold(tables, graph, work.counts, now, work.dirty)
                 clear_counts(graph, work.counts, work.ended)
                 game = end

@@ -45,6 +45,7 @@ from ttt_batch.training.kernels.batch import Learning, Workspace, arrive, draw_p
 from ttt_batch.training.kernels.games import (
     CELLS,
     BestMoves,
+    Play,
     Shortcuts,
     Span,
     fold_counted,
@@ -379,8 +380,6 @@ class PlyByPly(TableTrainer):
     _plain = False
     """Whether the faster kernel plays."""
 
-    _scored_by: str | None = None
-
     def __init__(self, task: TrainerOptions) -> None:
         super().__init__(task)
         config = self.config
@@ -400,18 +399,18 @@ class PlyByPly(TableTrainer):
         """Make what the kernels for small boards need."""
         config, graph = self.config, self.graph
         made = {seat: make_explorations(config.epsilon.start, seat) for seat in self._seats}
-        self._shortcuts = Shortcuts(make_cache(graph), *(made[seat] for seat in self._seats))
+        even, odd = (made[seat] for seat in self._seats)
+        self._shortcuts = Shortcuts(make_cache(graph), even, odd, np.zeros(CELLS) if self.learner.repeats else None)
         like_3x3 = is_like_3x3(graph)
         by_games = config.alpha.by_games or config.epsilon.by_games
         self._plain = (like_3x3 or self.learner.occupied) and not (task.opponent or task.record or by_games)
-        self._runner_up = np.zeros(CELLS) if self.learner.repeats else None
         if self._plain and self.learner.settles:
             self._game = make_trajectory(CELLS, graph.first_edge.size - 1)
         if self._plain and like_3x3:
-            self._shortcuts = self._shortcuts._replace(cache=self._shortcuts.cache._replace(count=None))
-            scored_by = self.learner.edge_scores
-            if scored_by and window_decides(self.learner.choice, self.worth, getattr(self.tables, scored_by)):
-                self._scored_by = scored_by
+            scores = getattr(self.tables, self.learner.edge_scores) if self.learner.edge_scores else None
+            if scores is not None and not window_decides(self.learner.choice, self.worth, scores):
+                scores = None
+            self._shortcuts = self._shortcuts._replace(cache=self._shortcuts.cache._replace(count=None, scores=scores))
 
     @property
     def outcomes(self) -> NDArray[np.int64]:
@@ -419,20 +418,10 @@ class PlyByPly(TableTrainer):
         return self._outcomes_before + self._by_outcome[[FIRST_WINS, DRAW, SECOND_WINS]]
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
-        if self._plain:
-            assert self._shortcuts is not None
-            play_self(
-                self._learning,
-                getattr(self.tables, self._scored_by) if self._scored_by else None,
-                self._shortcuts.even,
-                self._shortcuts.cache,
-                self._game,
-                self._runner_up,
-                self._by_outcome,
-                self._key,
-                self.games,
-                last,
-            )
+        if self._plain and self._shortcuts is not None:
+            cache, explorations, _, runner_up = self._shortcuts
+            known = self._learning, explorations, cache, self._game, runner_up, self._by_outcome
+            play_self(*known, self._key, self.games, last)
         else:
             last = min(last, self.games + (self._stop_every if self._record is None else self._at_once))
             self._play(last, self._seats)
@@ -450,17 +439,17 @@ class PlyByPly(TableTrainer):
         game = first
         while True:
             rest = Games(space.start[game - first :], space.move, space.exploring)
-            game = self._play_until_full(seats, Span(self._key, self.games, game, last), rest)
+            game = self._play_until_full(seats, game, last, rest)
             if game == last or self.grown is None:
                 return
             self._make_room(self.grown)  # the game needs a larger table
 
-    def _play_until_full(self, seats: tuple[int, int], span: Span, space: Games) -> int:
+    def _play_until_full(self, seats: tuple[int, int], first: int, last: int, space: Games) -> int:
         """Play games, and return the first that needs a larger table, or the one after the last."""
-        grown = self.grown
+        span, grown = Span(self._key, self.games, first, last), self.grown
+        play = Play(self._learning, seats, self._game, span, space)
         growth, may_grow = None if grown is None else grown.growth, grown is not None and grown.may_grow
-        state = growth, self._game, self._counts, self._by_outcome, may_grow, span, space
-        return int(play_games(self._players, self._learning, seats, *state))
+        return int(play_games(self._players, play, self._counts, growth, self._by_outcome, may_grow))
 
     def _make_room(self, grown: GrowingTable) -> None:
         """Enlarge the board's tables, whose old arrays are freed on the way: nothing else may hold them."""

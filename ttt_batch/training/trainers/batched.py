@@ -134,7 +134,7 @@ class Batched(base.TableTrainer):
         """Return the sampler with which `play_batch` plays the batches of one seat."""
         if not task.by_chances:
             return make_rows()
-        return make_streams(*self._chances(task), self.tables, self.learner.choice)
+        return make_streams(*self._chances(task))
 
     def _retake(self, sampler: Any, work: Workspace) -> None:
         """Set the numbers of another configuration in a sampler made by `_make_sampler`."""
@@ -466,9 +466,8 @@ class MixtureWalking(ChunkedWalk):
                 sampler.dirty[:] = dirty
 
     def _make_sampler(self, work: Workspace, task: base.TrainerOptions) -> Mixture:
-        how, opponent = self._chances(task)
-        sampler = make_mixture(self.graph, how, self.tables, self.learner.choice, opponent)
-        lay_out_rows(sampler, self.graph, work.owned)
+        sampler = make_mixture(self.graph, *self._chances(task))
+        lay_out_rows(sampler, self._learning, work.owned)
         return sampler
 
     def _retake(self, sampler: Mixture, work: Workspace) -> None:
