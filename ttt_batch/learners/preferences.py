@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Integer, Tables, generic, inlined
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Tables, generic, inlined
 from ttt_batch.compiler.numerics import exponential
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished
@@ -40,6 +40,7 @@ from ttt_batch.learners.base import (
     step_size,
     visit_weight,
 )
+from ttt_batch.learners.values import move_value
 from ttt_batch.simulation.policy import EXPLORING, GREEDY, Counts, score
 
 T = TypeVar("T", bound=type[Any])
@@ -57,7 +58,7 @@ def turn_worth(tables: Tables, step: Step, value: float, result: float) -> Any:
 
 def preferences(tables: T) -> T:
     """Register kernels for tables with a `turn_worth`, preferences `q` (float64[E]) and `value` (float64[S])."""
-    score.register(tables)(_score)
+    score.register(tables)(move_value)
     state_value.register(tables)(_state_value)
     fold.register(tables)(_fold)
     learn.register(tables)(_learn)
@@ -84,10 +85,6 @@ def preference_learner(tables: Any, **own: Any) -> Learner:
 def start_preferences(graph: Graph, worth: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return float64[S]: the learners' start value for unfinished positions, the result for final ones."""
     return np.ascontiguousarray(worth[graph.ply.astype(np.int64) & 1, graph.outcome])
-
-
-def _score(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> float:
-    return tables.q[edge]
 
 
 def _state_value(tables: Tables, graph: Graph, row: np.uint64, player: Int64) -> float:

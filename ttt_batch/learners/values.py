@@ -149,13 +149,14 @@ def own_moves(tables: T, *, own_only: bool = False) -> T:
     targets do not depend on the policy learn from them, too.
     """
     teaches.register(tables)(_learner_teaches if own_only else _both_teach)
-    state_value.register(tables)(_state_value)
+    state_value.register(tables)(best_move_value)
     fold.register(tables)(_fold)
     learn.register(tables)(_learn)
     return tables
 
 
-def _state_value(tables: Tables, graph: Graph, row: np.uint64, player: Int64) -> float:
+def best_move_value(tables: Tables, graph: Graph, row: np.uint64, player: Int64) -> float:
+    """Return the best score of a row's moves to the player who moves there, and NaN to the other: `state_value`."""
     return best_score(tables, graph, row, player) if mover_of(graph, row) == player else np.nan
 
 
@@ -211,7 +212,7 @@ Q_FIELD = {"q": ("E", "what the move is worth to the player who makes it: a win 
 
 def one_q(tables: T, *, own_only: bool = False) -> T:
     """Register kernels for tables with `q`, float64[E], the values of moves.  own_only: as for `own_moves`."""
-    score.register(tables)(_score)
+    score.register(tables)(move_value)
     learning_table.register(tables)(_learning_table)
     begin.register(tables)(_begin)
     return own_moves(tables, own_only=own_only)
@@ -237,7 +238,8 @@ def q_learner(tables: Any, **own: Any) -> Learner:
     )
 
 
-def _score(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> float:
+def move_value(tables: Tables, graph: Graph, edge: Integer, mover: Int64) -> float:
+    """Return a move's entry of `q`, float64[E]: a body of `score`."""
     return tables.q[edge]
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64, Integer
+from ttt_batch.compiler.jit import BoolArray, Float64Array, Int64
 from ttt_batch.games.board import UNFINISHED
 from ttt_batch.games.graph import Graph, edges_of, mover_of, rows_of_edges
 from ttt_batch.learners.base import (
@@ -33,7 +33,8 @@ from ttt_batch.learners.base import (
     step_size,
     visit_weight,
 )
-from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts, best_score, score
+from ttt_batch.learners.values import best_move_value, move_value
+from ttt_batch.simulation.policy import EXPLORING, GREEDY, UNIFORM, Choice, Counts, score
 
 WINDOW = 0.01
 SEEN, SHARE, SET, PULL = 0, 1, 2, 3
@@ -53,16 +54,8 @@ def start_action_values(graph: Graph, worth: NDArray[np.float64], _: np.random.G
     return BackwardQTables(worth[mover, graph.outcome[graph.child]])
 
 
-@score.register(BackwardQTables)
-def _score(tables: BackwardQTables, graph: Graph, edge: Integer, mover: Int64) -> float:
-    return tables.q[edge]
-
-
-@state_value.register(BackwardQTables)
-def _state_value(tables: BackwardQTables, graph: Graph, row: np.uint64, player: Int64) -> float:
-    if mover_of(graph, row) != player:
-        return np.nan
-    return best_score(tables, graph, row, player)
+score.register(BackwardQTables)(move_value)
+state_value.register(BackwardQTables)(best_move_value)
 
 
 @fold.register(BackwardQTables)
