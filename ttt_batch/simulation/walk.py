@@ -75,8 +75,8 @@ def walk_from_queue(
         first = claim(next_free, size)
 
 
-OWN = {"drawn", "base", "row", "chance", "explores", "slot", "decision"}
-"""Fields of samplers in lockstep that each thread has for itself."""
+OWN = {"drawn", "game", "opening", "base", "row", "chance", "explores", "slot", "decision"}
+"""Fields of samplers that each thread has for itself."""
 
 
 def second_sampler(sampler: Any) -> Any:

@@ -233,16 +233,12 @@ class ChunkedWalk(Batched):
             helped = helped if shared >= WORTH_HELP * self._each else 0
         own = [getattr(sampler, name).nbytes for sampler in self._samplers for name in OWN & {*sampler._fields}]
         helpers = min(helped, free_memory() // (2 * sum(own))) if helped else 0
-        self._helpers = [[self._beside(sampler) for sampler in self._samplers] for _ in range(helpers)]
+        self._helpers = [[second_sampler(sampler) for sampler in self._samplers] for _ in range(helpers)]
         self._pool: ThreadPoolExecutor | None = None
         chunked = first_game_of_size(self.batches, 2 * self._each if helped else self.stop_every + 1)
         self._piecewise_from = MAX_GAMES + 1 if chunked is None else chunked  # for threads, or checks of `stop`
         self._first = self.games < self._piecewise_from < task.games
         self._shares = task.shares
-
-    def _beside(self, sampler: Any) -> Any:
-        """Return a sampler for a helping thread, like `sampler`."""
-        return second_sampler(sampler)
 
     def _batches(self, turn: int, last: int, stop: Callable[[], bool]) -> None:
         while self.games < last:
@@ -380,9 +376,6 @@ class Walking(ChunkedWalk):
     def _make_sampler(self, work: Workspace, task: base.TrainerOptions) -> Walker:
         explorations = make_explorations(self.config.epsilon.start, work.seat)
         return make_walker(self.graph, explorations, make_paths(self.graph, work.policy), task.block)
-
-    def _beside(self, sampler: Walker) -> Walker:
-        return make_walker(self.graph, sampler.explorations, sampler.paths, sampler.game.size)
 
     def _retake(self, sampler: Walker, work: Workspace) -> None:
         fill_explorations(
