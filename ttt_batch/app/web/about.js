@@ -1,7 +1,7 @@
 "use strict";
 
 /*
- * What the page says of its agent: how good it is, and how it was trained (see `about.py`).
+ * What the page says of its agent: how good it is, and how it was trained (see `texts.py`).
  */
 const about = (() => {
   const { NAMES, element, make, drawing, nameOf } = parts;

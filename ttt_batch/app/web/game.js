@@ -69,7 +69,7 @@ const tttBatch = (() => {
   }
 
   /**
-   * The share of each cell, proportional to exp(value / temperature): as in `analysis/handicap.py`.  A value never seen
+   * The share of each cell, proportional to exp(value / temperature): as in `compiler/numerics.py`.  A value never seen
    * (NaN) counts like the average of those seen; a taken cell (null) has none.
    */
   function softmax(values, temperature) {

@@ -2,7 +2,7 @@
 
 /*
  * Which plies of a game explore, as a set of bits drawn from one random number: the alias method over the 512 sets of
- * nine plies, as in `simulation/exploration.py`, operation by operation.
+ * nine plies, as in `simulation/walk.py`, operation by operation.
  */
 const exploration = (() => {
   const PLIES = 9, SETS = 1 << PLIES;

@@ -1,8 +1,8 @@
 "use strict";
 
 /*
- * The graph of a board of nine cells, as `game/graph.py` has it: a row for each position that play reaches, an edge for
- * each move.  Unfinished rows come first; both groups are in the order of plies, and within a ply in that of codes.
+ * The graph of a board of nine cells, as `games/graph.py` has it: a row for each position that play reaches, an edge
+ * for each move.  Unfinished rows come first; both groups are in the order of plies, and within a ply in that of codes.
  *
  * With boxes a row stands for all images of its position, as the one with the lowest code, and where the first player
  * has a choice the last edge is to resign: its cell is CELLS, and it leads to a row after all others.

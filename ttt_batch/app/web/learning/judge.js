@@ -50,7 +50,7 @@ const judge = (() => {
     return [0, 1].map((seat) => seatOf(graph, policy, seat));
   }
 
-  /** The game number after `games` at which a run with batches of one game is judged: `runs/batches.py`. */
+  /** The game number after `games` at which a run with batches of one game is judged: `runs/schedules.py`. */
   function pointAfter(games) {
     let point = 0;
     for (let number = 1; point <= games; number++) {

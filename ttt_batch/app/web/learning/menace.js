@@ -100,7 +100,7 @@ class Menace {
 
 /*
  * Games of a learner with boxes, first, against random moves: every ply is a draw by chances, as in
- * `training/kernels/mixture_games.py`.
+ * `training/kernels/sampled.py`.
  */
 class BoxPlay {
   constructor(graph, learner, _epsilon, seed, games = 0) {

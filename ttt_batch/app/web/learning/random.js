@@ -1,8 +1,8 @@
 "use strict";
 
 /*
- * Random numbers of games, those of `base/streams.py`: SplitMix64, of which each game owns 128.  A 64-bit number is two
- * halves of 32 bits, since BigInt would take a hundred times as long.
+ * Random numbers of games, those of `compiler/numerics.py`: SplitMix64, of which each game owns 128.  A 64-bit number
+ * is two halves of 32 bits, since BigInt would take a hundred times as long.
  */
 const random = (() => {
   const GOLDEN = 0x9e3779b97f4a7c15n, MIX_1 = 0xbf58476d1ce4e5b9n, MIX_2 = 0x94d049bb133111ebn;
