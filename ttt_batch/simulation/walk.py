@@ -75,13 +75,15 @@ def walk_from_queue(
         first = claim(next_free, size)
 
 
-OWN = {"drawn", "game", "opening", "base", "row", "chance", "explores", "slot", "decision"}
+PER_THREAD = {"drawn", "game", "opening", "base", "row", "chance", "explores", "slot", "decision"}
 """Fields of samplers that each thread has for itself."""
 
 
 def second_sampler(sampler: Any) -> Any:
     """Return the sampler of another thread for the same batch, with own zero arrays."""
-    return sampler._replace(**{name: np.zeros_like(getattr(sampler, name)) for name in OWN & set(sampler._fields)})
+    return sampler._replace(
+        **{name: np.zeros_like(getattr(sampler, name)) for name in PER_THREAD & set(sampler._fields)}
+    )
 
 
 PLIES_AT_ONCE = 9

@@ -364,7 +364,8 @@ def count_game(graph: Graph, game: Trajectory, plies: Int64, counts: Counts) -> 
 class Play(NamedTuple):
     """Games to play, and what they have in common.
 
-    What may be None goes beside it: Numba leaves out a branch for an argument that is None, not for a field.
+    `counts` and `growth`, which may be None, stay arguments of their own: Numba removes branches on None for arguments
+    only.
     seats: the learner's in games of even and odd numbers.  game: scratch.
     record: the games are written there, after those that end at `start[0]`, unless it is empty.
     """
@@ -458,7 +459,7 @@ def play_games(
     growth: `Growth`, or None on an enumerated board.
     outcomes: int64[4], games by outcome, added to.
     may_grow: whether to return if a game might need more room than there is; else it plays on without.
-    All is modified in place.
+    Tables, counts, growth, outcomes, records and players' caches are modified in place.
     """
     learning, seats, game, span, record = play
     tables, graph, _, step, decays = learning

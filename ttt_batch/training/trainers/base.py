@@ -418,7 +418,8 @@ class PlyByPly(TableTrainer):
         return self._outcomes_before + self._by_outcome[[FIRST_WINS, DRAW, SECOND_WINS]]
 
     def _learn(self, last: int, _stop: Callable[[], bool]) -> None:
-        if self._plain and self._shortcuts is not None:
+        if self._plain:
+            assert self._shortcuts is not None
             cache, explorations, _, runner_up = self._shortcuts
             known = self._learning, explorations, cache, self._game, runner_up, self._by_outcome
             play_self(*known, self._key, self.games, last)

@@ -38,7 +38,7 @@ from ttt_batch.simulation.lockstep import Lockstep, make_lockstep, replay
 from ttt_batch.simulation.policy import Policy, empty_policy, outcomes_of
 from ttt_batch.simulation.sampled import Mixture, Streams, make_mixture, make_streams, replay_mixture
 from ttt_batch.simulation.walk import (
-    OWN,
+    PER_THREAD,
     Walker,
     fill_explorations,
     make_explorations,
@@ -231,7 +231,7 @@ class ChunkedWalk(Batched):
         if helped and task.games:
             shared = task.games - max(self.games, first_game_of_size(self.batches, 2 * self._each) or 0)
             helped = helped if shared >= WORTH_HELP * self._each else 0
-        own = [getattr(sampler, name).nbytes for sampler in self._samplers for name in OWN & {*sampler._fields}]
+        own = [getattr(sampler, name).nbytes for sampler in self._samplers for name in PER_THREAD & {*sampler._fields}]
         helpers = min(helped, free_memory() // (2 * sum(own))) if helped else 0
         self._helpers = [[second_sampler(sampler) for sampler in self._samplers] for _ in range(helpers)]
         self._pool: ThreadPoolExecutor | None = None
