@@ -384,7 +384,7 @@ def _import_contents(ask: _Request, contents: Sequence[recognising.Content]) -> 
 
 
 def _as_first_player_sees(run: Run, missing: NDArray[np.bool_]) -> None:
-    """Turn the values of the second player's moves, and let occupied cells lose, which other programs do not choose.
+    """Convert move values to the first player's view.  Moves to occupied cells get the value of a loss.
 
     missing: bool[E], the moves without a value, which keep their random start values if they are legal.
     """
@@ -434,7 +434,9 @@ def _import_format(ask: _Request, form_name: str) -> Run:
     learnt = _learnt_in(file, form, ask.board)
     told = ask.learner if ask.learner is not None else learnt.get("learner")
     table = None if isinstance(told, str) else read(form.name, ask.files, ask.board, None, player=ask.player)
-    used = learner_named(str(told) if table is None else recognising.learner_for(table))
+    if table is not None:
+        told = "minimax-q" if recognising.is_of_minimax_q(table, ask.board) else recognising.learner_for(table)
+    used = learner_named(str(told))
     settings: dict[str, Any] = {"learner": used.name}
     told = ask.learner
     if learnt.get("learner") == used.name:
@@ -467,6 +469,8 @@ def _import_format(ask: _Request, form_name: str) -> Run:
         _fill(run, table, only_second=len(ask.files) == 1 and ask.own == 1)
     except base.FormatError as error:
         raise base.FormatError(f"{shown(file)}: {error}") from None
+    if table.kind == base.STATES and run.learner.occupied and not recognising.is_of_minimax_q(table, run.board):
+        _as_first_player_sees(run, recognising.missing_moves(run.graph, table))
     if table.kind == base.STATES and not used.by_beads:
         unfinished = run.graph.code[: run.graph.first_edge.size - 1]
         lacking = np.count_nonzero(~np.isin(unfinished, table.code))

@@ -23,7 +23,7 @@ from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.solution import solve
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
 from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
-from ttt_batch.runs.formats.shapes import Entries, moves_to_play
+from ttt_batch.runs.formats.shapes import MOST_RIGHT, Entries, moves_to_play
 from ttt_batch.simulation.policy import policy_among, random_policy
 
 Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
@@ -349,7 +349,9 @@ def with_moves_found(
     ]
     numbers = [table.values[0] for table in may_be if table.values is not None]
     known = [each[~np.isnan(each) & (each != -1)] for each in numbers]
-    if len(known) < len(tables) or any((each != np.round(each)).any() or np.unique(each).size < 3 for each in known):
+    if len(known) < len(tables) or any(
+        (each == np.round(each)).sum() < max(MOST_RIGHT * each.size, 1) or np.unique(each).size < 3 for each in known
+    ):
         return tables
     sure = [
         replace(table, values=np.where((each != -1) & (table.told is None or table.told), each, np.nan)[None])
@@ -361,9 +363,14 @@ def with_moves_found(
     found = []
     for table, each in zip(tables, numbers, strict=True):
         at = np.flatnonzero((each >= 0) & (each < 1000)).tolist()  # a finished position may have any number
-        entries = moves_to_play([table.keys[one] for one in at], [[int(each[one])] for one in at], board)
+        entries = moves_to_play([table.keys[one] for one in at], [[_plain_number(each[one])] for one in at], board)
         found.append(replace(entries, told=None if table.told is None else table.told[at]))
     return found
+
+
+def _plain_number(number: np.float64) -> int | float:
+    """Return a whole number as an int."""
+    return int(number) if number == np.round(number) else float(number)
 
 
 def _facts(taken: list[NumberedEntries]) -> str:
@@ -403,7 +410,7 @@ def _fitting(placed: list[list[NumberedEntries]]) -> list[list[NumberedEntries]]
 def _holds_moves(one: NumberedEntries, board: Board, graph: Graph) -> bool:
     """Return whether the whole numbers of unfinished positions are free cells, counted from 0 or from 1.
 
-    If many cells occur, a tenth of the numbers may be wrong.
+    If many cells occur, some of the numbers may be wrong.
     """
     there = graph.outcome[one.rows] == UNFINISHED
     numbers = np.empty(0) if one.value is None else one.value[0, there]
@@ -413,7 +420,7 @@ def _holds_moves(one: NumberedEntries, board: Board, graph: Graph) -> bool:
     # A column before the first cell, and one after the last: no number there is a free cell.
     free = np.pad(marks_of_states(graph.code[one.rows[there]], board.cells) == EMPTY, ((0, 0), (1, 1)))
     right = max(free[np.arange(cells.size), cells + first].mean() for first in (0, 1))
-    return bool(right == 1 or (right >= 0.9 and different > board.cells // 2))
+    return bool(right == 1 or (right >= MOST_RIGHT and different > board.cells // 2))
 
 
 def _place(
@@ -454,7 +461,8 @@ def _place(
     found = NumberedEntries(reading, rows[kept], kept_value, kept_q, share, left_out, example, plain)
     if kept_q is None or table.best is None:
         return found
-    return replace(found, q=np.nan_to_num(kept_q), to_play=True, shift=shift, refused=refused)
+    others = np.isnan(kept_q) & (marks_of_states(graph.code[rows[kept]], board.cells) == EMPTY)
+    return replace(found, q=np.where(others, 0.0, kept_q), to_play=True, shift=shift, refused=refused)
 
 
 def _by_cell(
@@ -592,18 +600,18 @@ def with_the_others_values(table: Table, middle: float, *, zero_sum: bool) -> Ta
 
 def costs_text(one: NumberedEntries) -> str:
     """Return a warning that the numbers of moves are read with the opposite sign; empty if they are not."""
-    turned = [seat for seat, sign in zip(SEATS, one.signs, strict=True) if sign < 0]
-    if one.q is None or not turned:
+    if one.q is None or max(one.signs) > 0:
         return ""
-    where = "" if len(turned) == len(SEATS) else f" where the {turned[0]} player moves"
     return (
-        f"the table's numbers are read as costs{where}: the smallest is the best move, and the run holds them with the "
-        f"opposite sign; if the largest is, give the table's own {flag('board')}, or wrap it as an agent, FILE.py:NAME"
+        "the table's numbers are read as costs: the smallest is the best move, and the run holds them with the "
+        f"opposite sign; if the largest is the best, check {flag('board')}"
     )
 
 
 def perspective_text(one: NumberedEntries) -> str:
-    """Return a text that says whose values a table of positions holds, or how moves to play count cells; or nothing."""
+    """Return a text that says whose numbers a table holds, or how moves to play count cells; or nothing."""
+    if one.q is not None and one.signs in ((1, -1), (-1, 1)):
+        return f"; its numbers are values to the {SEATS[0] if one.signs == (1, -1) else SEATS[1]} player"
     if one.q is not None:
         return "; the first cell is number 1" if one.to_play and one.shift else ""
     views: dict[tuple[int, ...], str] = {

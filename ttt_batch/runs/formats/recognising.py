@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ttt_batch.core.errors import UsageError, quoted
 from ttt_batch.core.text import SEATS, count_text
-from ttt_batch.games.board import FIRST_WINS, SECOND_WINS, Board, most_positions
+from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, Board, most_positions
+from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.runs.formats import base, numbering
 from ttt_batch.runs.formats.base import FormatError, Table, marks_of_states, validated_table
@@ -300,6 +301,25 @@ def recognised(
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
     middle = 0.0 if placed[0].value is None else numbering.middle_of(placed[0].value)
     return Recognised(table, taken, warnings, middle, placed[0].to_play, not players and table.value is not None)
+
+
+def is_of_minimax_q(table: Table, board: Board) -> bool:
+    """Return whether a table in one of our formats is that of `minimax-q`: with occupied cells, to the first player.
+
+    In a list of states only its occupied cells have numbers.  In a table by code all have, so play decides.
+    """
+    if table.q is None:
+        return False
+    if table.code is not None:
+        return bool((~np.isnan(table.q) & (marks_of_states(table.code, board.cells) != EMPTY)).any())
+    occupied = table.q[marks_of_states(np.arange(len(table.q)), board.cells) != EMPTY]
+    if (occupied == occupied[0]).all():
+        return False
+    try:
+        (ours,), _ = numbering.find_reading([entries_of(table.q, board)], board, enumerate_graph(board), OURS)
+    except FormatError:
+        return False
+    return ours.signs == (1, -1)
 
 
 def learner_for(table: Table, middle: float = 0.0) -> str:

@@ -342,7 +342,8 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
             lists = [_flat(value, board.cells) for value in values]
         except (TypeError, ValueError):
             raise FormatError(f"a value is not a number for each of {board.cells} cells") from None
-        width = len(lists[0])
+        width = max(map(len, lists))
+        lists = [one or [float("nan")] * width for one in lists]
         counted = width == 2 and all(one[-1] >= 0 and one[-1] == int(one[-1]) for one in lists if len(one) == 2)
         if any(len(one) != width for one in lists) or not (counted or width in (1, board.cells)):
             other = next(len(one) for one in lists if len(one) != board.cells)
@@ -368,6 +369,10 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
     return Entries(keys, "a dictionary of position to value", numbers[None], sure_values=counted)
 
 
+MOST_RIGHT = 0.9
+"""Least share of moves on the board from which on a table is one of moves to play, and the others are mistakes."""
+
+
 def moves_to_play(keys: Sequence[Any], moves: Iterable[list[Any]], board: Board) -> Entries:
     """Return the entries of a table that says which moves to play in each position: the number of each is 1."""
     listed = [(key, one) for key, each in zip(keys, moves, strict=True) for one in each]
@@ -386,19 +391,22 @@ def _listed_moves(values: list[Any], board: Board, *, named: bool) -> list[list[
     so.
     """
     plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
-    plain = [[] if value is None or (isinstance(value, str) and value in CELL_SIGNS) else value for value in plain]
+    plain = [[] if value in (None, *CELL_SIGNS) or value != value else value for value in plain]
     lists = [[*value] if isinstance(value, list | tuple) else [value] for value in plain]
     lengths = {len(each) for each in lists if each}
     whole = [[each] if each else [] for each in lists] if lengths == {2} else lists
     pairs = {_cell(each[0], board) for each in whole if each} if lengths in ({1}, {2}) else {None}
     most = max(board.rows, board.cols)
-    if all(isinstance(one, tuple) and (named or one == (-1, -1) or 0 <= min(one) <= max(one) <= most) for one in pairs):
+    right = [one for one in pairs if isinstance(one, tuple) and (one == (-1, -1) or 0 <= min(one) <= max(one) <= most)]
+    many = len(right) > board.cells // 2 and len(right) >= MOST_RIGHT * len(pairs)
+    if all(isinstance(one, tuple) for one in pairs) and (named or many or len(right) == len(pairs)):
         fractions = any(isinstance(one, float) for each in whole for pair in each for one in pair)
-        lists, named = whole, named or not fractions or len(pairs) > board.cells // 2
+        lists, named = whole, named or many or not fractions
     if not (named or len(lengths) > 1 or any(isinstance(one, str) for each in lists for one in each)):
         return None
-    cells = [[_cell(one, board) for one in each] for each in lists]
-    return lists if any(cells) and all(None not in each and len({*each}) == len(each) for each in cells) else None
+    cells = [[_cell(one, board) for one in each] for each in lists if each]
+    right_ones = sum(None not in each and len({*each}) == len(each) for each in cells)
+    return lists if cells and right_ones >= MOST_RIGHT * len(cells) else None
 
 
 def _flat(value: Any, cells: int) -> list[float]:
