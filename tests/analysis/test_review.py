@@ -120,7 +120,6 @@ def test_where_marks_fall_a_search_reviews_a_game():
     assert slips[-1][:4] == (11, 1, 36, 1) and slips[-1].after == Prospect(-1, 2)
 
 
-@pytest.mark.slow  # a second of search
 def test_where_marks_fall_the_end_of_a_game_is_reviewed():
     """The first moves of a larger board take a longer search."""
     game = Game(board := parse_board("7x8x4-gravity"), tuple(parse_moves(list("ddddd"), board)))

@@ -426,7 +426,9 @@ def test_the_command_of_a_run_file_can_be_pasted(monkeypatch):
 def test_plot_and_export_invent_names(here, capsys):
     assert command(capsys, "plot", "td-3x3")[:2] == (0, "wrote td-3x3-curves.png\n")
     assert command(capsys, "plot", "td-3x3")[:2] == (0, "wrote td-3x3-curves-2.png\n")
-    assert command(capsys, "plot", "td-3x3", "other", "--kind", "Opening")[:2] == (0, "wrote opening.png\n")
+    status, out, _ = command(capsys, "plot", "td-3x3", "other", "--kind", "Opening", "--json")
+    found = {"file": "opening.png", "kind": "opening", "runs": ["td-3x3.h5", "other.h5"]}
+    assert (status, json.loads(out)) == (0, found)
     assert command(capsys, "export", "td-3x3", "--to", "html")[:2] == (0, "wrote td-3x3.html\n")
     status, out, _ = command(capsys, "export", "td-3x3", "--to", "json", "--json")
     assert (status, json.loads(out)) == (0, {"files": ["td-3x3.json"]})
@@ -438,7 +440,9 @@ def test_plot_and_export_invent_names(here, capsys):
 def test_a_tournament_of_those_that_can_be_opened(here, capsys):
     (here / "bad.h5").write_bytes(b"no run")
     status, out, err = command(capsys, "tournament", "bad.h5", "other.h5", "td-3x3.h5", "gone.h5", "--json")
-    assert status == 1 and json.loads(out)["runs"] == ["other.h5", "td-3x3.h5"]
+    found = json.loads(out)
+    assert status == 1 and found["exact"] and found["runs"] == ["other.h5", "td-3x3.h5"]
+    assert {one["name"] for one in found["standings"]} == {*found["runs"]} and len(found["meetings"]) == 4
     assert [line.partition(" ")[0] for line in err.splitlines()] == ["ttt-batch:"] * 2
     assert "left out: bad.h5" in err and "left out: there is no file gone.h5" in err
     status, out, err = command(capsys, "tournament", "bad.h5", "td-3x3.h5")

@@ -47,8 +47,7 @@ def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -
     assert_same(run, oracle)
 
 
-@pytest.mark.slow  # kernels of batches of these learners
-@pytest.mark.parametrize(("name", "options"), CASES)
+@pytest.mark.parametrize(("name", "options"), mostly_slow(CASES, CASES[0]))
 def test_batches_equal_the_pooled_formulas(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     run = ttt.train(1_200, learner=name, batch=100, seed=6, record=tmp_path / "games.txt", **options)
     oracle = oracle_of(name, options)

@@ -357,12 +357,12 @@ def test_saving_twice_from_one_object_changes_nothing_in_it(tmp_path):
 # What other programs do to a whole file.
 
 
-def rewritten(content, *, block=True):
+def rewritten(content, *, block=True, libver="earliest"):
     """A run file copied by h5py alone, as h5repack does; `block` keeps the text in front."""
     buffer = io.BytesIO()
     with (
         h5py.File(io.BytesIO(content)) as old,
-        h5py.File(buffer, "w", libver="earliest", userblock_size=512 if block else 0) as new,
+        h5py.File(buffer, "w", libver=libver, userblock_size=512 if block else 0) as new,
     ):
         for name in old:
             old.copy(name, new)
@@ -385,8 +385,13 @@ def test_what_another_program_did_to_a_whole_run_is_said(tmp_path, monkeypatch, 
     marked[-100] ^= 1
     path.write_bytes(marked)
     assert "h5clear" not in refused(path, "does not match its digest")
-    for block, words in ((True, "has rewritten it"), (False, "is an HDF5 file, but not a ttt-batch run")):
-        again = rewritten(content, block=block)
+    foreign = "is an HDF5 file, but not a ttt-batch run"
+    for block, libver, words in (
+        (True, "earliest", "has rewritten it"),
+        (False, "earliest", foreign),
+        (False, "latest", foreign),
+    ):
+        again = rewritten(content, block=block, libver=libver)
         path.write_bytes(again)
         refused(path, words, "trust=True opens")
         assert check_run(path, trust=True)[0] == [] and load_any(path, trust=True) == load_any(DATA / name)

@@ -178,6 +178,9 @@ def test_whole_numbers_are_whole_and_different(start, end, count, log):
         ("draw_worth", "-1e999..1:3", "draw worth -inf is not a number"),
         ("explore", "softmax:0.1..1", r"has no number of values; write softmax:0\.1\.\.1:5, or :5log"),
         ("explore", "softmax:0..1:3", "explore 'softmax:0': its temperature is not above 0"),
+        ("explore", "softmax:-1", "explore 'softmax:-1': its temperature is not above 0"),
+        ("explore", "softmax:nan", "explore 'softmax:nan': its temperature is not a number"),
+        ("explore", "softmax:warm", "explore 'softmax:warm': its temperature is not a number"),
         ("explore", "0.1..1:3", "explore '0.1..1:3' is not softmax:T"),
     ],
 )
