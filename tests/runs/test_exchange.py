@@ -402,10 +402,12 @@ def test_export_import_and_compare(tmp_path: Path, runs: dict[str, Run], capsys:
     text = ok(capsys, "compare", "run.h5", "half.h5")
     assert "run.h5" in text and "half.h5" in text and f"{found['tables']['differing']:,}" in text
     assert "a.bin" in refused(capsys, "export run.h5 --to pickle -o a.bin")
-    for to, name in {"csv": "x.json", "json": "x.jsonl", "html": "x.csv", "hdf5": "x.npz", "pickle": "x.npy"}.items():
+    wrong = {"csv": "x.json", "json": "x.jsonl", "html": "x.csv", "hdf5": "x.npz", "pickle": "x.npy", "npz": "x.txt"}
+    for to, name in wrong.items():
         said = refused(capsys, f"export run.h5 --to {to} -o {name}")
         assert said.endswith(f" ends in {Path(name).suffix}, which is not for {to}; name another file or format\n")
     assert ok(capsys, "export run.h5 --to pickle -o a.pkl -o b.pickle") == "wrote a.pkl\nwrote b.pickle\n"
+    assert ok(capsys, "export run.h5 --to json -o a.txt") == "wrote a.txt\n"
     assert "back.h5" in refused(capsys, "import a.bin b.bin --learner value-feed -o back.h5")
     assert "third" in refused(capsys, "import b.bin --learner value-feed --player third -o x.h5")
     assert "3 files" in refused(capsys, "import a.bin b.bin a.bin --learner value-feed -o x.h5")

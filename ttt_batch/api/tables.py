@@ -27,6 +27,9 @@ from ttt_batch.runs.run import Run
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats for a third-party agent."""
 
+TEXT_FORMATS = ("csv", "json", "jsonl")
+"""Formats of tables whose files may end in .txt."""
+
 CERTIFICATE_FORMATS = ("cards", *AGENT_FORMATS)
 """Formats for a certificate's file."""
 
@@ -85,9 +88,10 @@ def resolve_format(to: str | None, files: Sequence[Path], names: Collection[str]
 
 def check_export_options(to: str, files: Sequence[Path], player: str | None, ties: str | None, *, of_run: bool) -> None:
     """Raise UsageError for arguments of `export_run` that do not fit the format `to`.  of_run: False without a run."""
-    kind = "pickle-text" if to == "pickle" else to  # .pkl is the ending of either pickle, and .txt of any text
+    kind = "pickle-text" if to == "pickle" else to  # .pkl is the ending of both pickles
     for file in files if to not in ("boxes", "cards") else ():  # they check their own endings
-        if ENDINGS.get(file.suffix.lower(), kind) != kind and file.suffix.lower() != ".txt":
+        is_text = file.suffix.lower() == ".txt" and to in TEXT_FORMATS
+        if ENDINGS.get(file.suffix.lower(), kind) != kind and not is_text:
             raise UsageError(f"{shown(file)} ends in {file.suffix}, which is not for {to}; name another file or format")
     for name, given in {"player": player, "ties": ties}.items():
         if not of_run and given is not None:
