@@ -142,7 +142,7 @@ def _folder_is_gone() -> bool:
 
     try:
         Path.cwd()
-    except OSError:
+    except FileNotFoundError:
         return True
     return False
 
@@ -150,7 +150,7 @@ def _folder_is_gone() -> bool:
 def _fail(message: str, status: int) -> int:
     from ttt_batch.core.console import print_message
 
-    if status != 130 and _folder_is_gone():
+    if status not in (2, 130) and _folder_is_gone():
         message += "; the current folder is gone: change to another one"
     print_message(f"ttt-batch: {message}")
     return status

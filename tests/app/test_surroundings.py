@@ -82,6 +82,8 @@ def test_a_current_folder_that_is_gone(tmp_path: Path, typed: str) -> None:
     done = shell(f"mkdir gone; cd gone; rmdir ../gone; T {typed}", tmp_path)
     assert done.returncode == 1
     assert done.stderr.endswith("; the current folder is gone: change to another one\n"), done.stderr
+    misused = shell(f"mkdir gone; cd gone; rmdir ../gone; T {typed} --odd", tmp_path)
+    assert misused.returncode == 2 and "the current folder" not in misused.stderr
 
 
 def test_no_home_at_all(folder: Path) -> None:
