@@ -198,6 +198,7 @@ def test_there_is_one_reader():
         np.array(marks),
         rows,
         np.array(rows),
+        np.array(rows, dtype=np.float32),
     ):
         assert read_position(same, CLASSIC) == marks
         assert all(type(mark) is int for mark in read_position(same, CLASSIC))
@@ -207,16 +208,17 @@ def test_there_is_one_reader():
     ("given", "reason"),
     [
         ((0,) * 8, "board 3x3 has 9 cells, each 0, 1 or 2"),
-        ([[0, 0], [0, 0, 0, 0], [0, 0, 0]], "not a text, a code or marks"),
-        (np.zeros((9, 1), int), "not a text, a code or marks"),
+        ([[0, 0], [0, 0, 0, 0], [0, 0, 0]], "neither text, a code nor marks"),
+        (np.zeros((9, 1), int), "board 3x3 has 3 rows of 3 cells"),
+        ([[0] * 4] * 4, "board 3x3 has 3 rows of 3 cells"),
         ((3,) + (0,) * 8, "each 0, 1 or 2"),
         ((1, 1) + (0,) * 7, "2 X and 0 O"),
         (4, "2 X and 0 O"),
         (3**9, "outside 0"),
         (-1, "outside 0"),
-        (2.0, "not a text, a code or marks"),
-        (None, "not a text, a code or marks"),
-        ((0.5,) * 9, "not a text, a code or marks"),
+        (2.0, "neither text, a code nor marks"),
+        (None, "neither text, a code nor marks"),
+        ((0.5,) * 9, "each 0, 1 or 2"),
     ],
 )
 def test_codes_and_marks_are_checked_as_text_is(given, reason):

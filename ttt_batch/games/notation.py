@@ -18,7 +18,7 @@ numbers, brackets, quotes, arrows and headers such as `[Event "..."]` are ignore
 import functools
 import operator
 import re
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ttt_batch.core.errors import BoardError, quoted
@@ -53,20 +53,28 @@ def read_position(position: str | int | Position, board: Board) -> Position:
     try:
         if isinstance(given, str):
             return _parsed(given, board)
-        if isinstance(given, Iterable):
-            parts = [*given]
-            if len(parts) == board.rows and all(isinstance(row, Sized) and len(row) == board.cols for row in parts):
-                parts = [mark for row in parts for mark in row]
-            marks = tuple(map(operator.index, parts))
-        else:
-            marks = board.decode(operator.index(given))
-        if len(marks) != board.cells or not {EMPTY, FIRST, SECOND}.issuperset(marks):
-            raise BoardError(f"board {board.name} has {board.cells} cells, each {EMPTY}, {FIRST} or {SECOND}")
+        marks = _marks(given, board) if isinstance(given, Iterable) else board.decode(operator.index(given))
         return check_possible(marks, board)
-    except TypeError:
-        raise BoardError(f"position {quoted(given)} is not a text, a code or marks; {notations(board)}") from None
     except BoardError as error:
         raise BoardError(f"position {quoted(given)}: {error}; {notations(board)}") from None
+    except (TypeError, ValueError):
+        raise BoardError(f"position {quoted(given)} is neither text, a code nor marks; {notations(board)}") from None
+
+
+def _marks(given: Iterable[Any], board: Board) -> Position:
+    """Return the marks of all cells, given as whole numbers of any type in one list or in rows.
+
+    Raises BoardError for other shapes and numbers, and TypeError or ValueError for rows of different lengths.
+    """
+    import numpy as np  # short commands do without
+
+    array = np.array([*given])
+    if array.ndim > 1 and array.shape != (board.rows, board.cols):
+        raise BoardError(f"board {board.name} has {board.rows} rows of {board.cols} cells")
+    marks = array.ravel().tolist()
+    if len(marks) != board.cells or not {EMPTY, FIRST, SECOND}.issuperset(marks):
+        raise BoardError(f"board {board.name} has {board.cells} cells, each {EMPTY}, {FIRST} or {SECOND}")
+    return tuple(map(int, marks))
 
 
 def may_be_position(text: str) -> bool:
