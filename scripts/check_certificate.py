@@ -19,16 +19,18 @@ KINDS = dict.fromkeys(("format", "board", "seat", "goal"), "i8") | {"symmetric":
 KINDS |= {"first": "u8", "second": "u8", "move": "u1"}
 """The arrays that are read beside `source`, the text of a JSON object, each with its type."""
 
+Fault = type("Fault", (ValueError,), {})  # what this program finds wrong with a file, in its own words
+
 
 def read(path):
     """Return the arrays of a file. Refuse one that fills the memory: a real certificate shrinks by less than 100."""
     with zipfile.ZipFile(path) as packed:
         size, most = sum(entry.file_size for entry in packed.infolist()), 2**20 + 100 * Path(path).stat().st_size
     if size > most:
-        raise ValueError(f"it unpacks to {size:,} bytes, more than 100 times its size")
+        raise Fault(f"it unpacks to {size:,} bytes, more than 100 times its size")
     with np.load(path, allow_pickle=False) as content:
         if not isinstance(json.loads(str(content["source"][()])), dict):
-            raise ValueError("it does not say where it comes from")
+            raise Fault("it does not say where it comes from")
         return {name: content[name] for name in KINDS}
 
 
@@ -52,13 +54,13 @@ class Checker:
         shapes["board"] = (6 if file["format"].size == 1 and file["format"] == 2 else 5,)
         kinds = all(file[name].dtype == np.dtype(KINDS[name]) and file[name].shape == shapes[name] for name in KINDS)
         if not kinds or file["format"] not in (1, 2):
-            raise ValueError("it is no certificate of format 1 or 2")
+            raise Fault("it is no certificate of format 1 or 2")
         self.rows, self.cols, k, self.misere, exact, self.falls = [*map(int, file["board"]), 0][:6]
         self.cells, self.seat, self.must_win = self.rows * self.cols, int(file["seat"]), int(file["goal"])
         first, second, self.move = file["first"], file["second"], file["move"]
         known = {self.misere, exact, self.falls, self.seat, self.must_win} <= {0, 1} and min(self.rows, self.cols) >= 1
         if not (known and self.cells <= 64 and 1 <= k <= max(self.rows, self.cols)):
-            raise ValueError("it is no certificate of format 1 or 2")
+            raise Fault("it is no certificate of format 1 or 2")
         shape = f"{self.rows}x{self.cols}" + f"x{k}" * ((self.rows, self.cols, k) != (3, 3, 3))
         name = f"{shape}{'-misere' * self.misere}{'-exact' * exact}{'-gravity' * self.falls}"
         goal = ("cannot lose", "always wins")[self.must_win]
@@ -79,7 +81,7 @@ class Checker:
             first, second = int(sides[0][n]), int(sides[1][n])
             text = "".join("X" if first >> c & 1 else "O" if second >> c & 1 else "." for c in range(self.cells))
             rows = "/".join(text[start : start + self.cols] for start in range(0, self.cells, self.cols))
-            raise ValueError(f"position {rows} {what}")
+            raise Fault(f"position {rows} {what}")
 
     def may_mark(self, sides, cell):
         """Return whether a cell is free, and what is below it taken if marks fall.  cell: uint64, one or n."""
@@ -138,7 +140,7 @@ class Checker:
         return list(best[:, np.append(True, np.any(np.diff(best) != 0, axis=0))[: best.shape[1]]])
 
     def check(self):
-        """Go through all layers; raise ValueError at the first fault."""
+        """Go through all layers; raise Fault at the first fault."""
         sides, ply = [np.zeros(1, np.uint64)] * 2, 0
         sides = [side[~self.is_harmless(sides, 0)] for side in sides]
         while sides[0].size:
@@ -154,6 +156,5 @@ if __name__ == "__main__":
         print(f"holds: {checker.claim}, {checker.move.size:,} positions")
     except (OSError, MemoryError) as error:
         sys.exit(f"cannot read {sys.argv[1]}: {getattr(error, 'strerror', None) or 'not enough memory'}")
-    except Exception as error:  # the checker's own lines begin with these words; others are of a library
-        own = isinstance(error, ValueError) and str(error).startswith(("it ", "position "))
-        sys.exit(f"does not hold: {error if own else 'it is damaged, or no certificate'}")
+    except Exception as error:
+        sys.exit(f"does not hold: {error if isinstance(error, Fault) else 'it is damaged, or no certificate'}")

@@ -146,7 +146,7 @@ def with_option(name: str) -> str:
 def quoted(given: object) -> str:
     """Return a given value for a message: one printable line of at most `LONGEST` characters.
 
-    Functions have their names, and other objects no addresses.
+    Functions appear by name, other objects without addresses.
     """
     try:
         text = given.__name__ if isinstance(given, FunctionType) else repr(given)
