@@ -45,8 +45,9 @@ def main() -> None:
 
 
 def _leave(_number: int, _frame: object) -> None:
-    """End with a line at a signal that arrives before a command handles it, while nothing is open.
+    """End at once with a line.
 
+    Handles SIGINT until a command starts, and SIGTERM outside `Interrupt`.  No file is being written then.
     Python would print and drop an exception that is raised inside the import system.
     """
     with contextlib.suppress(OSError):
