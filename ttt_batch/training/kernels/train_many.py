@@ -45,9 +45,9 @@ def order_now(tables: Tables, graph: Graph, choice: Choice, work: Workspace) -> 
 class SeedBatch(NamedTuple):
     """Tables that learners use one after the other.
 
-    places: tuple[Uint8Array, ...]
-    learner, or one for all.  ends: the same for the final content, a row for each, or no row if it is not kept.  All
-    are bytes, uint8[...] and uint8[n, ...], so that tables of every kind are alike.
+    places: the tables, one array a field.  starts: their content at the start, a row for each learner, or one for all.
+    ends: the same for the final content, a row for each, or no row if it is not kept.  All are bytes, uint8[...] and
+    uint8[n, ...], so that tables of every kind are alike.
     policy: space for the common first best moves.
     """
 
