@@ -657,6 +657,21 @@ def test_numbers_named_values_are_no_moves() -> None:
         ttt.import_table({"state": keys, "plies": numbers, "x": numbers})
 
 
+def test_no_number_is_no_move() -> None:
+    """Whatever stands for it: a missing number of pandas, None, NaN, an empty list or an empty text."""
+    keys = ["XXXOO....", ".........", "X........", "....X....", "XO......."]
+    pandas = pytest.importorskip("pandas")
+    for moves in ([4, 4, 0, 8], ["b2", "b2", "a1", "c3"]):
+        frame = pandas.DataFrame({"state": keys, "move": pandas.array([None, *moves], dtype=None)})
+        tables = [frame.convert_dtypes(), *({keys[0]: no} | dict(zip(keys[1:], moves, strict=True)) for no in NO_MOVE)]
+        for table in tables:
+            run = ttt.import_table(table, warn=lambda _: None)
+            assert [run.candidates(key) for key in keys[1:]] == [[4], [4], [0], [8]]
+
+
+NO_MOVE: list[Any] = [None, float("nan"), [], ""]
+
+
 def test_pairs_count_from_0_or_1() -> None:
     """A row or a column as large as the board's counts from 1; without a 0 and without such a one it is asked."""
     keys = ["." * 16, ".....XO.........", ".....X....O....."]

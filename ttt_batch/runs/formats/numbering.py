@@ -229,6 +229,9 @@ def states_of_rows(
 CLEARLY = 0.05
 """Least lead of the chosen reading's gain over that of the next one, and over chance."""
 
+MANY_MOVES = 100
+"""Positions from which on moves to play can show who begins; in fewer the first player has the usual mark."""
+
 _SIGNS = (1, -1)
 """Value to each player of a result worth 1 to the first player."""
 
@@ -294,7 +297,9 @@ def find_reading(
     usual = [each for each in judged if each[0].reading.usual]
     if to_play and not usual:
         usual = [each for each in judged if each[0].reading.first == "1" and not each[0].reading.mover]
-    enough = 2 * CLEARLY if to_play else CLEARLY  # moves of a bad player look better as those of another one
+    enough = CLEARLY
+    if to_play:  # a bad player's moves look better as those of another one
+        enough = 2 * CLEARLY if sum(one.rows.size for one in judged[0]) >= MANY_MOVES else np.inf
     if usual and _gain(usual[0]) > _gain(judged[0]) - enough:
         judged = usual
     taken = judged[0]
@@ -363,14 +368,10 @@ def with_moves_found(
     found = []
     for table, each in zip(tables, numbers, strict=True):
         at = np.flatnonzero((each >= 0) & (each < 1000)).tolist()  # a finished position may have any number
-        entries = moves_to_play([table.keys[one] for one in at], [[_plain_number(each[one])] for one in at], board)
+        cells = [[int(x) if x.is_integer() else x] for x in each[at].tolist()]
+        entries = moves_to_play([table.keys[one] for one in at], cells, board)
         found.append(replace(entries, told=None if table.told is None else table.told[at]))
     return found
-
-
-def _plain_number(number: np.float64) -> int | float:
-    """Return a whole number as an int."""
-    return int(number) if number == np.round(number) else float(number)
 
 
 def _facts(taken: list[NumberedEntries]) -> str:

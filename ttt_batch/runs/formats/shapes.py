@@ -329,6 +329,7 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
     """
     if (lists := _listed_moves(values, board, named=moves)) is not None:
         return moves_to_play(keys, lists, board)
+    values = [None if isinstance(value, list | tuple) and not value else value for value in _occupied(values)]
     first, counted = next((value for value in values if value is not None), None), False
     if isinstance(first, Mapping):
         for meaning in ("value", "move"):
@@ -339,12 +340,12 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
         return _by_move_dictionaries(keys, values, board)
     if isinstance(first, list | tuple | np.ndarray):
         try:
-            lists = [_flat(value, board.cells) for value in values]
+            lists = [[] if value is None else _flat(value, board.cells) for value in values]
         except (TypeError, ValueError):
             raise FormatError(f"a value is not a number for each of {board.cells} cells") from None
         width = max(map(len, lists))
+        counted = width == 2 and all(one[-1] >= 0 and one[-1].is_integer() for one in lists if len(one) == 2)
         lists = [one or [float("nan")] * width for one in lists]
-        counted = width == 2 and all(one[-1] >= 0 and one[-1] == int(one[-1]) for one in lists if len(one) == 2)
         if any(len(one) != width for one in lists) or not (counted or width in (1, board.cells)):
             other = next(len(one) for one in lists if len(one) != board.cells)
             raise FormatError(
@@ -355,7 +356,7 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
             shape = "a dictionary of position to a number for each cell"
             return listed_entries(keys, np.array(lists), shape)
         values = [one[0] for one in lists]  # a second number is a count of visits
-    numbers = numbers_of(_occupied(values), keys)
+    numbers = numbers_of(values, keys)
     split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
     if all(pair is not None for pair in split):
         pairs = [pair for pair in split if pair is not None]
@@ -391,8 +392,8 @@ def _listed_moves(values: list[Any], board: Board, *, named: bool) -> list[list[
     so.
     """
     plain = [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
-    plain = [[] if value in (None, *CELL_SIGNS) or value != value else value for value in plain]
-    lists = [[*value] if isinstance(value, list | tuple) else [value] for value in plain]
+    plain = [None if isinstance(value, float) and value != value else value for value in _occupied(plain)]
+    lists = [[*value] if isinstance(value, list | tuple) else [] if value is None else [value] for value in plain]
     lengths = {len(each) for each in lists if each}
     whole = [[each] if each else [] for each in lists] if lengths == {2} else lists
     pairs = {_cell(each[0], board) for each in whole if each} if lengths in ({1}, {2}) else {None}
@@ -528,6 +529,7 @@ def _occupied(column: list[Any]) -> list[Any]:
 def _of_frame(frame: Any, board: Board) -> Entries:
     """Return the entries of a frame: of its columns, or of its index as positions with columns of numbers."""
     names = [str(name) for name in frame.columns]
+    frame = frame.astype(object).where(frame.notna(), None)
     columns = {name: frame.iloc[:, number].tolist() for number, name in enumerate(names)}
     index = frame.index.tolist()
     if index != list(range(len(index))) and index:
