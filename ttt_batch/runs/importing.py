@@ -391,7 +391,8 @@ def _as_first_player_sees(run: Run, missing: NDArray[np.bool_]) -> None:
     graph, q = run.graph, run.tables.q
     q[~missing & (graph.ply[rows_of_edges(graph)] % 2 == 1)] *= -1
     taken = missing & ~legal_edges(graph)
-    q[taken] = run.worth[0, graph.outcome[graph.child[taken]]]
+    largest = max(1.0, float(np.abs(q[~missing]).max(initial=0.0)))  # on the table's scale
+    q[taken] = largest * run.worth[0, graph.outcome[graph.child[taken]]]
 
 
 def _note(taken: str, run: Run, told: str | None) -> str:
@@ -408,7 +409,7 @@ def _lacking(run: Run, found: recognising.Recognised, instead: str, warn: Callab
     missing = recognising.missing_moves(graph, found.table) & legal_edges(graph)
     if not missing.any():
         return ()
-    number, counted = "number", missing
+    number, counted = "number", missing[legal_edges(graph)]
     what = "moves" if found.table.q is not None else "moves to unfinished positions"
     if found.to_play:
         number, what = "move", "unfinished positions"
@@ -469,8 +470,12 @@ def _import_format(ask: _Request, form_name: str) -> Run:
         _fill(run, table, only_second=len(ask.files) == 1 and ask.own == 1)
     except base.FormatError as error:
         raise base.FormatError(f"{shown(file)}: {error}") from None
-    if table.kind == base.STATES and run.learner.occupied and not recognising.is_of_minimax_q(table, run.board):
-        _as_first_player_sees(run, recognising.missing_moves(run.graph, table))
+    if table.kind == base.STATES and table.q is not None and not used.by_beads:
+        to_first = recognising.is_of_minimax_q(table, run.board)
+        if run.learner.occupied and not to_first:
+            _as_first_player_sees(run, recognising.missing_moves(run.graph, table))
+        elif to_first and not run.learner.occupied:
+            run.tables.q[..., run.graph.ply[rows_of_edges(run.graph)] % 2 == 1] *= -1
     if table.kind == base.STATES and not used.by_beads:
         unfinished = run.graph.code[: run.graph.first_edge.size - 1]
         lacking = np.count_nonzero(~np.isin(unfinished, table.code))

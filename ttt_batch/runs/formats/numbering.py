@@ -23,7 +23,7 @@ from ttt_batch.games.graph import Graph, rows_of_edges
 from ttt_batch.games.solution import solve
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
 from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
-from ttt_batch.runs.formats.shapes import MOST_RIGHT, Entries, moves_to_play
+from ttt_batch.runs.formats.shapes import MANY_MOVES, MOST_RIGHT, Entries, moves_to_play
 from ttt_batch.simulation.policy import policy_among, random_policy
 
 Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
@@ -228,9 +228,6 @@ def states_of_rows(
 
 CLEARLY = 0.05
 """Least lead of the chosen reading's gain over that of the next one, and over chance."""
-
-MANY_MOVES = 100
-"""Positions from which on moves to play can show who begins; in fewer the first player has the usual mark."""
 
 _SIGNS = (1, -1)
 """Value to each player of a result worth 1 to the first player."""

@@ -147,7 +147,7 @@ def by_moves(
         elif board.cells in flat:
             shift = [1]
     kept = [keys[at] for at in first_at.tolist()]
-    alone = len(kept) == len(keys) > 2  # a move for each position, with its value: nothing to choose among
+    alone = len(kept) == len(keys) >= MANY_MOVES  # one for each position, with its value: nothing to choose among
     return Entries(
         kept,
         TO_PLAY if alone else shape,
@@ -370,6 +370,12 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
     return Entries(keys, "a dictionary of position to value", numbers[None], sure_values=counted)
 
 
+MANY_MOVES = 100
+"""Positions from which on moves to play can show who begins; in fewer the first player has the usual mark.
+
+So many positions with the value of one move each do not come from learning, but from a search that keeps the best.
+"""
+
 MOST_RIGHT = 0.9
 """Least share of moves on the board from which on a table is one of moves to play, and the others are mistakes."""
 
@@ -486,6 +492,8 @@ def entries_of_columns(columns: Mapping[Any, Any], board: Board) -> Entries:
     if (row := named("row", rest)) and (across := named("column", rest)) and (value or len(rest) == 2):
         lists["move"] = list(zip(column(row[0]), column(across[0]), strict=True))
         moves = rest = ["move"]
+    if moves and str(moves[0]).lower().startswith("best"):
+        return _of_pairs(positions, column(moves[0]), board, moves=True)
     if moves and value:
         numbers = numbers_of(column(value[0]), positions)
         return by_moves(positions, column(moves[0]), numbers, board, "columns of position, move and number")
@@ -497,6 +505,9 @@ def entries_of_columns(columns: Mapping[Any, Any], board: Board) -> Entries:
         return listed_entries(positions, q, "columns of position and a number for each cell")
     if not (value or moves) and len(rest) > 1:
         raise FormatError(f"several of its columns, {quoted(rest)}, may hold values; name one `value`, or one `move`")
+    others = [name for name in rest if name not in moves]
+    if moves and others and not value and len({*map(str, positions)}) < len(positions):
+        raise FormatError(f"one of its columns, {quoted(others)}, may hold the values of moves; name it `value`")
     for name in [*value, *moves, *rest]:
         found = _of_pairs(positions, column(name), board, moves=name in moves)
         return replace(found, sure_values=found.sure_values or name in value)
