@@ -54,7 +54,7 @@ USES: dict[str, list[list[str]]] = {
     "boards": [["3x3"]],
     "compare": [[RUN, RUN]],
     "learn-from": [[GAMES, "--learner", "td", "-o", NEW], [GAMES, "--run", RUN, "--skip-bad", "-o", NEW]],
-    "export": [[RUN, "--to", "csv", "-o", NEW], [RUN, "--to", "html", "-o", NEW]],
+    "export": [[RUN, "--to", form, "-o", f"{NEW}.{form}"] for form in ("csv", "html")],
     "import": [[TABLE, "--format", "csv", "--learner", "td", "-o", NEW]],
     "info": [[RUN], [RUN, "--json"], [STUDY]],
     "check": [[RUN], [STUDY]],

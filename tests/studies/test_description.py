@@ -69,7 +69,10 @@ def test_keys_outside_hold_for_every_grid_that_has_none_of_its_own():
         ("lambda = 2\nlearner = 'patterns'", "line 1 (lambda): lambda 2 is outside"),
         ("lambda = '0.1..0.5'\nlearner = 'patterns'", "line 1 (lambda): lambda '0.1..0.5' has no number of values"),
         ("games = 3\nlambda = 0.5", "line 2 (lambda): lambda_ is not an option of td, only of td-lambda, ntuple-td"),
-        ("learner = ['menace', 'td']\n\nbeads = '1,1'", "line 3 (beads): beads is not an option of td, only of menace"),
+        (
+            "learner = ['menace', 'td']\n\nbeads = '4,3,2,1'",
+            "line 3 (beads): beads is not an option of td, only of menace",
+        ),
         ("lambda = 0.5\ntrace = 0.5", "line 2 (trace): lambda and trace mean the same; remove one"),
         ("lambd = 1", "line 1 (lambd): unknown key 'lambd' (did you mean lambda?)"),
         ("as = 'third'", "line 1 (as): unknown seat 'third'"),
