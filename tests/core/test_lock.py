@@ -177,7 +177,7 @@ def test_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         if " games " in line and "run.h5" in names(tmp_path):
             break
     first.send_signal(signal.SIGSTOP)  # it holds the lock all the same
-    again, export = words[len(PROGRAM) :], ["export", "other.h5", "--to", "csv", "--out", "run.h5", "--overwrite"]
+    again, export = words[len(PROGRAM) :], ["export", "other.h5", "--to", "hdf5", "--out", "run.h5", "--overwrite"]
     for given in ([*again, "--overwrite"], again, export):
         status, _, err = command(capsys, *given)
         assert status == 1
