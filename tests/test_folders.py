@@ -230,7 +230,7 @@ def test_no_test_imports_another():
     assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 213, 57_346, 46_086
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 213, 57_350, 46_101
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 

@@ -29,6 +29,7 @@ import ttt_batch as ttt
 from ttt_batch.core.errors import StudyFileError, UsageError
 from ttt_batch.core.resources import module_environment
 from ttt_batch.runs.storage.declaration import EXACT_COLUMNS
+from ttt_batch.studies import checks
 from ttt_batch.studies.checks import check_study
 from ttt_batch.studies.designs.methods import points_of
 from ttt_batch.studies.storage import writing
@@ -194,6 +195,20 @@ def test_boards_that_grow_have_their_own_statistics(path, tmp_path):
         assert not set(EXACT_COLUMNS) & set(study.header.arrays)
     with pytest.raises(UsageError, match="5x5"):
         create_study(tmp_path / "kept.h5", asked, keep="last")
+
+
+def test_a_file_that_is_replaced_is_checked_as_it_was_opened(path, tmp_path, monkeypatch):
+    """A study with more settings replaces its file, perhaps between two looks of a check."""
+    create_study(path, design()).close()
+    create_study(tmp_path / "more.h5", design(alpha="0.1,0.2,0.3,0.4,0.5")).close()
+
+    def opened(name):
+        study = open_study(name)
+        (tmp_path / "more.h5").replace(path)
+        return study
+
+    monkeypatch.setattr(checks, "open_study", opened)
+    assert not check_study(path)[0]
 
 
 def test_the_size_is_known_before(path):

@@ -177,10 +177,8 @@ def _findings(study: StudyFile) -> Iterator[str]:
 
 def _places(study: StudyFile) -> Iterator[str]:
     """Yield findings about arrays whose place in HDF5 differs from the header, whose digest is correct."""
-    import h5py
-
     try:
-        with h5py.File(study.path, "r", locking=False) as file:
+        with study.hdf5() as file:
             for path, place in study.header.arrays.items():
                 array = file[path]
                 if (array.id.get_offset(), array.dtype, array.shape) != (place.offset, place.dtype, place.shape):

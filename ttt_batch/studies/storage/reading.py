@@ -103,6 +103,12 @@ class StudyFile:
             self.state[self.state > layout.FAILED] = layout.MISSING
             self._closing = stack.pop_all()
 
+    def hdf5(self) -> Any:
+        """Return an `h5py.File` of the opened file.  Its path may name another one by now, if a study goes on in it."""
+        import h5py
+
+        return h5py.File(self._file, "r")
+
     def _read_contents(self) -> None:
         """Read and check what never changes.  Raises DamagedStudy if the header is not a study's despite its digest."""
         arrays = self.header.arrays
