@@ -6,7 +6,7 @@ import itertools
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -103,11 +103,12 @@ class StudyFile:
             self.state[self.state > layout.FAILED] = layout.MISSING
             self._closing = stack.pop_all()
 
-    def hdf5(self) -> Any:
+    def hdf5(self) -> AbstractContextManager[Mapping[str, Any]]:
         """Return an `h5py.File` of the opened file.  Its path may name another one by now, if a study goes on in it."""
         import h5py
 
-        return h5py.File(self._file, "r")
+        file: AbstractContextManager[Mapping[str, Any]] = h5py.File(self._file, "r")
+        return file
 
     def _read_contents(self) -> None:
         """Read and check what never changes.  Raises DamagedStudy if the header is not a study's despite its digest."""
