@@ -678,11 +678,11 @@ NO_MOVE: list[Any] = [None, float("nan"), [], ""]
 
 def test_pairs_count_from_0_or_1() -> None:
     """A row or a column as large as the board's counts from 1; without a 0 and without such a one it is asked."""
-    keys = ["." * 16, ".....XO.........", ".....X....O....."]
-    run = ttt.import_table({"state": keys, "move": ["1,1", "2,2", "3,1"]}, board="4x4x3", warn=lambda _: None)
-    assert [run.candidates(key) for key in keys] == [[5], [10], [13]]
-    run = ttt.import_table({"state": keys, "move": ["1,1", "2,1", "4,1"]}, board="4x4x3", warn=lambda _: None)
-    assert [run.candidates(key) for key in keys] == [[0], [4], [12]]
+    keys = ["." * 12, "....XO......", "....X...O..."]
+    run = ttt.import_table({"state": keys, "move": ["1,1", "2,2", "3,1"]}, board="4x3x3", warn=lambda _: None)
+    assert [run.candidates(key) for key in keys] == [[4], [8], [10]]
+    run = ttt.import_table({"state": keys, "move": ["1,1", "2,1", "4,1"]}, board="4x3x3", warn=lambda _: None)
+    assert [run.candidates(key) for key in keys] == [[0], [3], [9]]
     run = ttt.import_table({".........": [1, 1], "X........": [1, 1], "....X....": [0, 0]}, warn=lambda _: None)
     assert run.candidates(".........") == [4] and run.candidates("....X....") == [0]
     with pytest.raises(UsageError, match="cells counted from 0 or from 1"):
