@@ -131,6 +131,7 @@ def test_what_the_lesson_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[s
         ("export", "--to", "lesson", "-o", out): "name one of these",
         ("export", "run.h5", "--to", "lesson"): "a lesson is one file, of no run; leave RUN out",
         ("export", "--to", "lesson", "--ties", "any"): "leave --ties out",
+        ("page", "--lesson", "-o", out): "lesson.txt ends in .txt, which is not for html; name another file",
         ("page", "--lesson", "--board", "3x3-misere"): "about learning on 3x3; leave --board 3x3-misere out",
     }.items():
         status, _, err = command(capsys, *words)

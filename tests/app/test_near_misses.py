@@ -333,10 +333,10 @@ def test_a_learner_in_the_place_of_a_run(here, capsys, typed):
     )
 
 
-@pytest.mark.parametrize("typed", ["evaluate {}", "tournament {} random", "evaluate old --against {}"])
+@pytest.mark.parametrize("typed", ["evaluate {}", "tournament {} random", "evaluate old --against {}", "info {}"])
 def test_an_agent_without_the_ending_of_its_file(here, capsys, typed):
     (here / "mine.py").touch()
-    said = "there is no file mine:first (did you mean mine.py:first?); check the name\n"
+    said = "there is no file mine:first (did you mean mine.py:first?); judge this agent with ttt-batch evaluate, or "
     assert said in command(capsys, *typed.format("mine:first").split())[2]
     assert "did you mean" not in command(capsys, *typed.format("other:first").split())[2]
 

@@ -83,13 +83,14 @@ def _agent_meant(text: str) -> str:
 
 def missing_file_text(path: Path) -> str:
     """Return the message about a missing file, with a suggested agent or run file of a similar name."""
+    judging = worded("ttt-batch evaluate", "judge")
     if _is_agent_form(str(path)):
-        judging = worded("ttt-batch evaluate", "judge")
         return f"{shown(path)} is an agent, but a run file is needed here; name one, or judge the agent with {judging}"
     if path.is_symlink():
         return f"{shown(path)} is a link to a file that is not there; name another file"
     if agent := _agent_meant(str(path)):
-        return f"there is no file {shown(path)} (did you mean {one_line(agent)}?); check the name"
+        asked = f"(did you mean {one_line(agent)}?)"
+        return f"there is no file {shown(path)} {asked}; judge this agent with {judging}, or name a run file"
     names: list[str] = []
     with suppress(OSError, ValueError):
         names = sorted(other.name for other in path.parent.glob(f"*{SUFFIX}"))[:MOST_NAMES]

@@ -128,7 +128,7 @@ def page(
     You may play against that table at any moment, and against td, trained for 100,000 games. The same page comes from
     export --to html, with a run of your own to play against.
     """
-    from ttt_batch.api.tables import export_run
+    from ttt_batch.api.tables import check_export_options, export_run
     from ttt_batch.app.web import export_page
     from ttt_batch.app.web.packing import check_learns
     from ttt_batch.runs.formats import check_targets
@@ -145,6 +145,7 @@ def page(
         raise UsageError(f"the experiments of --lesson are about learning on 3x3; leave {extra} out")
     check_learns(where)
     if out is not None:
+        check_export_options("html", [out], None, None, of_run=False)
         check_targets([out], overwrite=overwrite)
     name = Path(certificate).stem if certificate else "lesson" if lesson else f"learn-{where.name}"
     with shared.working("interrupted; no page was written", quiet=quiet) as report:
