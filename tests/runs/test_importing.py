@@ -422,7 +422,8 @@ def test_frames_and_arrays_need_no_file(known: Known, tables: ModuleType) -> Non
     wide = pandas.DataFrame.from_dict(
         {tables.text(code): tables.listed(q) for code, q in moves.items()}, orient="index"
     )
-    for table in (frame, frame.set_index(["state", "action"]), wide, tables.dense(moves, int)):
+    pairs = frame.set_index(["state", "action"])
+    for table in (frame, pairs, pairs["q"], wide, tables.dense(moves, int)):
         found = ttt.import_table(table)
         assert found.evaluation("random").first == run.evaluation("random").first
         assert found.evaluation("random").second == run.evaluation("random").second
@@ -618,6 +619,72 @@ def test_a_move_that_is_not_possible_is_refused_by_name(
     assert f"move {shown} of position X..O..... is not possible; mend the table" in err
 
 
+@pytest.mark.parametrize("wrong", ["z9", "q", "b2", "b1"])
+def test_a_wrong_move_of_a_few_is_refused_by_name(wrong: str) -> None:
+    table = {".........": "b2", "X........": "b2", "....X....": "a1", "X...O.X..": wrong}
+    for found in (table, {"state": [*table], "move": [*table.values()]}):
+        if wrong == "b1":
+            assert ttt.import_table(found, warn=lambda _: None).candidates("X...O.X..") == [1]
+            continue
+        said = f"move '{wrong}' of position X...O.X.. is not possible; mend the table; a1 is the top left cell"
+        with pytest.raises(FormatError, match=said):
+            ttt.import_table(found)
+
+
+@pytest.mark.parametrize("numbers", [("0", "1", "0"), ("0.5", "1e-1", "-1"), ("0", "1", None)])
+def test_text_of_numbers_is_read_as_numbers(numbers: tuple[str | None, ...]) -> None:
+    keys = [".........", "X........", "....X...."]
+    plain = [None if each is None else float(each) for each in numbers]
+    one, other = (ttt.import_table(dict(zip(keys, n, strict=True)), warn=lambda _: None) for n in (numbers, plain))
+    assert bytes(one.tables.value) == bytes(other.tables.value)
+
+
+@pytest.mark.parametrize("cost", [1, -1])
+def test_one_seat_s_moves_are_not_the_other_player_s_values(cost: int) -> None:
+    free = naive.Board().legal
+    table = {
+        key: {cell: cost * float(cell in cells) for cell in free(key)}
+        for key, cells in perfect_moves().items()
+        if cells and naive.mover(key) == 1
+    }
+    said: list[str] = []
+    run = ttt.import_table(table, warn=said.append)
+    assert run.evaluation("random").unbeatable["first"] and "values to the" not in run.notes[0]
+    assert said[0].startswith("the table's numbers are read as costs") == (cost < 0)
+
+
+PLAYERS: dict[str, Callable[[Any, str], Any]] = {
+    "pair": lambda key, player: (key, player),
+    "other pair": lambda key, player: (player, key),
+    "number": lambda key, player: (key, 1 if player == "X" else -1),
+    "true": lambda key, player: (key, player == "X"),
+    "text": lambda key, player: str((text_of(key), player)),
+    "joined": lambda key, player: f"{text_of(key)}{player}",
+}
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_keys_may_name_the_player_to_move(name: str) -> None:
+    """As a search remembers them; they were taken for moves."""
+    values = naive.game_values(naive.Board())
+    found = {PLAYERS[name](key, "?XO"[naive.mover(key)]): value for key, value in values.items()}
+    assert ttt.import_table(found).evaluation("random").unbeatable == {"first": True, "second": True}
+
+
+def test_a_search_s_results_may_have_their_move() -> None:
+    values, best = naive.game_values(naive.Board()), perfect_moves()
+    found = {key: (value, best[key][0] if best.get(key) else None) for key, value in values.items()}
+    assert ttt.import_table(found).evaluation("random").unbeatable == {"first": True, "second": True}
+
+
+@pytest.mark.parametrize("key", ["('{}', {})", "{}_{}"])
+def test_a_blank_at_the_end_of_a_key_is_not_its_move(key: str, known: Known, tables: ModuleType) -> None:
+    """`str((board, move))`, whose board ends with free cells, was taken for a board of nine marks."""
+    run, moves = known["moves 30000"]
+    rows = {key.format(tables.text(c).replace(".", " "), cell): q for c, cell, q in tables.of_moves(moves)}
+    assert bytes(ttt.import_table(rows).tables.q) == bytes(run.tables.q)
+
+
 def test_moves_of_a_bad_player_are_not_turned() -> None:
     """By the marks' usual meaning, though with another one the moves would be better."""
     best = {position: set(cells) for position, cells in perfect_moves().items() if cells}
@@ -749,6 +816,14 @@ def test_a_table_too_large_for_the_board_names_its_own(tmp_path: Path, capsys: p
         file.write(b'{"board": "3x3", ')
     status, _, err = command(capsys, "import", path, "-o", tmp_path / "out.h5")
     assert status == 1 and "; name another file; " in err and "--board" not in err
+
+
+def test_a_table_by_code_of_a_board_with_gravity_is_not_too_large(tmp_path: Path) -> None:
+    """It has all codes, and most of them cannot occur."""
+    q = np.random.default_rng(0).random((3**9, 9))
+    np.savetxt(tmp_path / "q.csv", q, delimiter=",")
+    run = ttt.import_run(tmp_path / "q.csv", board="3x3-gravity")
+    assert run.background is not None and np.array_equal(run.background, q)
 
 
 def test_a_list_of_another_board_warns_of_what_it_lacks(tmp_path: Path) -> None:

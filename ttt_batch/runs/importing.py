@@ -436,7 +436,8 @@ def _import_format(ask: _Request, form_name: str) -> Run:
     told = ask.learner if ask.learner is not None else learnt.get("learner")
     table = None if isinstance(told, str) else read(form.name, ask.files, ask.board, None, player=ask.player)
     if table is not None:
-        told = "minimax-q" if recognising.is_of_minimax_q(table, ask.board) else recognising.learner_for(table)
+        of_all = recognising.is_of_minimax_q(table, ask.board)
+        told = recognising.OF_ALL_CELLS if of_all else recognising.learner_for(table)
     used = learner_named(str(told))
     settings: dict[str, Any] = {"learner": used.name}
     told = ask.learner

@@ -268,6 +268,8 @@ def _cells_of_text(text: str, cells: int) -> tuple[str, ...]:
     match = _WRAPPER.fullmatch(text)
     inside = text if match is None else match["inside"] or match["bare"] or ""
     parts = [one or other for one, other in _QUOTED.findall(inside)]
+    if cells in (len(parts), len("".join(parts))) and re.search(r"\w", _QUOTED.sub("", inside)):
+        return ()  # a move stands beside the marks
     if len(parts) != cells:
         parts = inside.split(",")
         if len(parts) == cells + 1 and "" in (parts[0], parts[-1]):  # a comma before each mark, or after it

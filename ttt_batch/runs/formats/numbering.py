@@ -24,7 +24,7 @@ from ttt_batch.games.solution import solve
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
 from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
 from ttt_batch.runs.formats.shapes import MANY_MOVES, MOST_RIGHT, Entries, moves_to_play
-from ttt_batch.simulation.policy import policy_among, random_policy
+from ttt_batch.simulation.policy import Policy, policy_among, random_policy
 
 Finder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """Function from position codes to rows of the graph; -1 for positions that do not occur."""
@@ -285,9 +285,12 @@ def find_reading(
     placed = _placed(tables, board, graph, given, low=low, by_moves=tables[0].values is None)
     best = _fitting(placed)
     if not best:
-        raise FormatError(_no_reading(tables, board, max(map(_share, placed)), given))
-    solution = solve(graph)
-    judged = [[_judged(one, graph, solution, own[at] if own else None) for at, one in enumerate(each)] for each in best]
+        raise FormatError(_no_reading(tables, board, max(placed, key=_share), given))
+    solution, chance = solve(graph), _scores(graph, random_policy(graph), random_policy(graph))
+    judged = [
+        [_judged(one, graph, solution, chance, own[at] if own else None) for at, one in enumerate(each)]
+        for each in best
+    ]
     judged.sort(key=lambda each: -_gain(each))
     fitting = len(judged)
     to_play = tables[0].best is not None
@@ -448,7 +451,9 @@ def _place(
             share, left_out = 1.0 - bad.size / table.rows.size, bad.size
             if table.best is not None and (known := bad[rows[table.rows[bad]] >= 0]).size:
                 text = texts_of(codes[table.rows[known[:1]]], board.cells)[0]
-                refused = f"move {quoted(_plain(table.best[known[0]]))} of position {text} is not possible"
+                move = _plain(table.best[known[0]])
+                top = "; a1 is the top left cell" if isinstance(move, str) and move[:1].isalpha() else ""
+                refused = f"move {quoted(move)} of position {text} is not possible; mend the table{top}"
             wrong[:] = False
             wrong[table.rows[bad]] = True
         elif taken.size:
@@ -495,29 +500,36 @@ def _plain(key: object) -> object:
     return key.item() if isinstance(key, np.generic) else key
 
 
-def _no_reading(tables: Sequence[Entries], board: Board, most: float, given: KeyReading | None) -> str:
-    key = quoted(_plain(tables[0].keys[0]))
+def _no_reading(
+    tables: Sequence[Entries], board: Board, nearest: list[NumberedEntries], given: KeyReading | None
+) -> str:
+    """Return why no reading fits.  nearest: the entries under the reading that places most of them."""
+    if nearest[0].refused and nearest[0].reading.usual:
+        return nearest[0].refused
+    key, most = quoted(_plain(tables[0].keys[0])), _share(nearest)
     if given is not None:
         return (
             f"with {flag('keys')} {given.option}, {most:.0%} of the entries are positions that can occur; "
             "give other keys"
         )
     moves = "" if tables[0].best is None else " in which its moves are possible cells"
+    remedy = "" if tables[0].best is None else "mend its moves, or "
     return (
         f"no known numbering turns its keys, such as {key}, into positions of board {board.name}{moves} "
-        f"({most:.0%} of the entries at best); give the table's own board"
+        f"({most:.0%} of the entries at best); {remedy}give the table's own board"
     )
 
 
 # --- playing by a table ------------------------------------------------------------------------------------
 
 
-def _judged(one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], own: int | None) -> NumberedEntries:
+def _judged(
+    one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], chance: tuple[float, float], own: int | None
+) -> NumberedEntries:
     """Return the entries with signs, scores, chance and gain.  own: the player whose values they are, if known."""
-    signs, agreement, scores, chance = [], [], [], []
+    signs, agreement, scores = [], [], []
     both = one.value is not None and one.value.shape[0] == 2
     for seat in (0, 1):
-        by_chance = _score_of(graph, np.zeros(graph.child.size), seat)
         found = _agreement(one, graph, solution, seat)
         if both or own is not None:
             sign = _SIGNS[seat] if both else _SIGNS[own or 0]
@@ -527,10 +539,12 @@ def _judged(one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], own:
         known = own is None or own == seat
         signs.append(1 if both else sign)
         agreement.append(found if known else 0.0)
-        scores.append(_played(one, graph, seat, sign) if known else by_chance)
-        chance.append(by_chance)
+        scores.append(_played(one, graph, seat, sign) if known else chance[seat])
     gain = (sum(agreement) + sum(scores) - sum(chance)) / 2
-    return replace(one, signs=tuple(signs), scores=tuple(scores), chance=tuple(chance), gain=gain)
+    seats = np.unique(graph.ply[one.rows] % 2)
+    if one.q is not None and seats.size == 1:  # the other seat has no numbers to say anything else
+        signs = [signs[seats[0]]] * 2
+    return replace(one, signs=tuple(signs), scores=tuple(scores), chance=chance, gain=gain)
 
 
 def _agreement(one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], seat: int) -> float:
@@ -574,14 +588,19 @@ def middle_of(value: NDArray[np.float64]) -> float:
 
 
 def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
-    """Return the probability of a win plus half that of a draw for the best-scored moves against random moves.
+    """Return a seat's score with the best-scored moves against random moves.
 
     scores: float64[E], the score of each move for its mover.
     """
     best = np.maximum.reduceat(scores, graph.first_edge[:-1])[rows_of_edges(graph)]
     players = [policy_among(graph, scores >= best), random_policy(graph)]
-    win, draw, loss = match(graph, *players[:: 1 if seat == 0 else -1])
-    return (win if seat == 0 else loss) + draw / 2
+    return _scores(graph, *players[:: 1 if seat == 0 else -1])[seat]
+
+
+def _scores(graph: Graph, first: Policy, second: Policy) -> tuple[float, float]:
+    """Return each player's probability of a win plus half that of a draw."""
+    win, draw, loss = match(graph, first, second)
+    return win + draw / 2, loss + draw / 2
 
 
 def with_the_others_values(table: Table, middle: float, *, zero_sum: bool) -> Table:
@@ -594,30 +613,6 @@ def with_the_others_values(table: Table, middle: float, *, zero_sum: bool) -> Ta
     odd = np.count_nonzero(marks_of_states(table.code, table.best.shape[1]), axis=1) % 2 == 1
     turned = np.isnan(table.value) & (np.stack([odd, ~odd]) | zero_sum)
     return replace(table, value=np.where(turned, 2 * middle - table.value[::-1], table.value))
-
-
-def costs_text(one: NumberedEntries) -> str:
-    """Return a warning that the numbers of moves are read with the opposite sign; empty if they are not."""
-    if one.q is None or max(one.signs) > 0:
-        return ""
-    return (
-        "the table's numbers are read as costs: the smallest is the best move, and the run holds them with the "
-        f"opposite sign; if the largest is the best, check {flag('board')}"
-    )
-
-
-def perspective_text(one: NumberedEntries) -> str:
-    """Return a text that says whose numbers a table holds, or how moves to play count cells; or nothing."""
-    if one.q is not None and one.signs in ((1, -1), (-1, 1)):
-        return f"; its numbers are values to the {SEATS[0] if one.signs == (1, -1) else SEATS[1]} player"
-    if one.q is not None:
-        return "; the first cell is number 1" if one.to_play and one.shift else ""
-    views: dict[tuple[int, ...], str] = {
-        (1, -1): "who has just moved",
-        (-1, 1): "who moves next",
-        (-1, -1): "the second player",
-    }
-    return f"; its values are those of {views[one.signs]}" if one.signs in views else ""
 
 
 def as_table(one: NumberedEntries, graph: Graph, cells: int, own: int | None) -> Table:

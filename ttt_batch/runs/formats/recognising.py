@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ttt_batch.core.errors import UsageError, quoted
+from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, Board, most_positions
 from ttt_batch.games.enumeration import enumerate_graph
@@ -24,14 +24,22 @@ from ttt_batch.runs.formats.format_arrays import array_in, arrays_in, columns_in
 from ttt_batch.runs.formats.format_pickles import read_plain
 from ttt_batch.runs.formats.format_text import HEADER, json_in
 from ttt_batch.runs.formats.keys import OURS, KeyReading, is_position
-from ttt_batch.runs.formats.shapes import CELL_SIGNS, Columns, Entries, Players, entries_of, is_column_header, unwrap
+from ttt_batch.runs.formats.shapes import (
+    CELL_SIGNS,
+    Columns,
+    Entries,
+    Players,
+    entries_of,
+    is_column_header,
+    is_number,
+    unwrap,
+)
 from ttt_batch.runs.options import LARGEST
 
 HDF5 = b"\x89HDF\r\n\x1a\n"
 _PACKED = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 _NPY, _ZIP, _PARQUET = b"\x93NUMPY", (b"PK\x03\x04", b"PK\x05\x06"), b"PAR1"
 _OLD_PICKLE = re.compile(rb"(?:\(dp?|\(lp?|\}|c(?:numpy|collections|__builtin__|copy_reg))")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 _SAYS_MORE = 100_000
 """Bytes allowed for headers, names and blanks in addition to the rows of a table."""
 
@@ -51,8 +59,12 @@ class Content:
 
 
 def most_bytes(board: Board) -> int:
-    """Return the largest file size that is read: 25 characters for a number and 25 for a key, for each move."""
-    return _SAYS_MORE + 50 * (board.cells + 4) * int(min(3**board.cells, 4 * most_positions(board)))
+    """Return the largest file size that is read: 25 characters for a number and 25 for a key, for each move.
+
+    Tables by code have codes that cannot occur, too.
+    """
+    by_code = board.cells <= base.MAX_CELLS
+    return _SAYS_MORE + 50 * (board.cells + 4) * int(3**board.cells if by_code else 4 * most_positions(board))
 
 
 def content_of(content: bytes, board: Board, suffix: str) -> Content:
@@ -146,7 +158,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     if not lines:
         raise FormatError("the file is empty; name one that holds a table")
     by_code = len(lines) >= 3**board.cells and all(line.count(",") == board.cells - 1 for line in lines[:9])
-    if lines[0].replace(" ", "").lower() == HEADER or (by_code and _NUMBER.match(lines[0].strip())):
+    if lines[0].replace(" ", "").lower() == HEADER or (by_code and is_number(lines[0].partition(",")[0])):
         return Content("text by code", form="csv")
     rows = [row for row in _rows(lines) if row]
     width = max(map(len, rows[:9]))
@@ -155,7 +167,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if wrong is not None:
         raise FormatError(f"line {wrong} has {len(rows[wrong - 1])} fields; others have {width}; fix the line")
-    numbers = any(_NUMBER.fullmatch(field.strip()) for field in rows[0])
+    numbers = any(map(is_number, rows[0]))
     if not is_column_header(rows[0]) and (numbers or is_position(rows[0][0], board)):
         names, body = _usual_names(rows, board), rows
     else:
@@ -222,7 +234,7 @@ def _usual_names(rows: list[list[str]], board: Board) -> list[str]:
 def _as_numbers(column: list[str]) -> list[Any]:
     """Return a column of text as numbers, or unchanged if it holds other text or digits with leading zeros."""
     whole = [field.strip() for field in column]
-    if all(_NUMBER.fullmatch(field) or field in CELL_SIGNS for field in whole) and any(map(_NUMBER.fullmatch, whole)):
+    if all(is_number(field) or field in CELL_SIGNS for field in whole) and any(map(is_number, whole)):
         if all(re.fullmatch(r"\d+", field) for field in whole):
             long = any(len(field) > 1 and field.startswith("0") for field in whole)
             return list(column) if long else [int(field) if len(field) < 18 else -1 for field in whole]
@@ -230,11 +242,12 @@ def _as_numbers(column: list[str]) -> list[Any]:
     return column
 
 
-OF_VALUES, OF_OWN_VALUES, OF_FINAL_VALUES, OF_MOVES = "td", "sutton-barto", "value-feed", "q-learning"
+OF_VALUES, OF_OWN_VALUES, OF_FINAL_VALUES = "td", "sutton-barto", "value-feed"
+OF_MOVES, OF_ALL_CELLS = "q-learning", "minimax-q"
 """Default learners for tables.
 
 In this order, their tables have values of positions, values of positions for each player, the same with learnt values
-of final positions, and values of moves.
+of final positions, values of moves, and values of all cells to the first player.
 """
 
 
@@ -280,7 +293,7 @@ def recognised(
         tables, players = [_joined(tables)], ()
     placed, why = numbering.find_reading(tables, board, graph, reading, own=players, low=low)
     if placed[0].refused:
-        raise FormatError(f"{placed[0].refused}; mend the table")
+        raise FormatError(placed[0].refused)
     parts = [
         numbering.as_table(one, graph, board.cells, players[number] if players else None)
         for number, one in enumerate(placed)
@@ -294,10 +307,10 @@ def recognised(
             "it holds an infinite number for a move to a free cell or a position; save finite numbers only"
         )
     table = validated_table(table, board, LARGEST)
-    warnings = tuple(filter(None, (_left_out(placed), numbering.costs_text(placed[0]))))
+    warnings = tuple(filter(None, (_left_out(placed), _costs_text(placed[0]))))
     kind = f"{contents[0].kind}: " if contents[0].kind else ""
     shape = tables[0].shape if len(tables) == 1 else f"{tables[0].shape} for each player"
-    owner = "" if players else numbering.perspective_text(placed[0])
+    owner = "" if players else _perspective_text(placed[0])
     taken = f"taken for {kind}{shape}; keys are {placed[0].reading.meaning}{owner}; {why}"
     middle = 0.0 if placed[0].value is None else numbering.middle_of(placed[0].value)
     return Recognised(table, taken, warnings, middle, placed[0].to_play, not players and table.value is not None)
@@ -370,6 +383,30 @@ def _left_out(placed: Sequence[numbering.NumberedEntries]) -> str:
     example = next(one.example for one in placed if one.left_out)
     entries = count_text(left_out, "entry", "entries")
     return f"{entries} left out, of positions that cannot occur or moves to occupied cells, such as {example}"
+
+
+def _costs_text(one: numbering.NumberedEntries) -> str:
+    """Return a warning that the numbers of moves are read with the opposite sign; empty if they are not."""
+    if one.q is None or max(one.signs) > 0:
+        return ""
+    return (
+        "the table's numbers are read as costs: the smallest is the best move, and the run holds them with the "
+        f"opposite sign; if the largest is the best, check {flag('board')}"
+    )
+
+
+def _perspective_text(one: numbering.NumberedEntries) -> str:
+    """Return a text that says whose numbers a table holds, or how moves to play count cells; or nothing."""
+    if one.q is not None and one.signs in ((1, -1), (-1, 1)):
+        return f"; its numbers are values to the {SEATS[0] if one.signs == (1, -1) else SEATS[1]} player"
+    if one.q is not None:
+        return "; the first cell is number 1" if one.to_play and one.shift else ""
+    views: dict[tuple[int, ...], str] = {
+        (1, -1): "who has just moved",
+        (-1, 1): "who moves next",
+        (-1, -1): "the second player",
+    }
+    return f"; its values are those of {views[one.signs]}" if one.signs in views else ""
 
 
 def _joined(tables: Sequence[Entries]) -> Entries:

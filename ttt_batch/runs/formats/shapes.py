@@ -22,6 +22,7 @@ from ttt_batch.runs.formats.keys import cells_of_key, is_position, plain_text
 CELL_SIGNS = ("", "-", "X", "O", "x", "o")
 """Texts that mark an occupied cell in place of a number."""
 
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 _MOVE_TEXT = re.compile(r"\(?\s*(\d+)\s*(?:[,;: ]\s*(\d+))?\s*\)?|([a-z])(\d+)", re.IGNORECASE)
 
 
@@ -61,11 +62,19 @@ def described(found: Any) -> str:
     return f"{article} {type(found).__name__}"
 
 
+def is_number(text: str) -> bool:
+    """Return whether a text is a finite decimal number."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
 def number_of(value: Any) -> float:
-    """Return a number as a float, nan for None.  Raises TypeError or ValueError, and FormatError if it is too large."""
+    """Return a number, also as text, as a float, and nan for None.
+
+    Raises TypeError or ValueError, and FormatError if it is too large.
+    """
     if value is None:
         return float("nan")
-    if isinstance(value, bool | str | bytes):
+    if isinstance(value, bool | bytes) or (isinstance(value, str) and not is_number(value)):
         raise TypeError
     try:
         return float(value)
@@ -99,19 +108,19 @@ def split_move(key: Any, board: Board) -> tuple[Any, Any] | None:
     if isinstance(key, tuple | list) and len(key) == board.cells + 1:
         return tuple(key[:-1]), key[-1]
     if isinstance(key, str) and len(key) < 400:
-        text = plain_text(key.strip())
-        if text.startswith("(") and text.endswith(")") and text.count("(") == text.count(")"):
-            text = text[1:-1]
+        text = plain_text(key)
+        inside = text.strip()
+        if inside.startswith("(") and inside.endswith(")") and inside.count("(") == inside.count(")"):
+            text = inside[1:-1]
         for separator in (", (", ",(", ",", ";", ":", "|", "_", "-", " "):
             position, found, move = text.rpartition(separator)
             if not found:
                 continue
-            move = separator.strip(", ") + move if "(" in separator else move
-            if _MOVE_TEXT.fullmatch(move.strip()) and is_position(position.strip("'\" "), board):
-                return position.strip("'\""), move.strip()
-            if _MOVE_TEXT.fullmatch(move.strip()) and is_position(position, board):
-                return position, move.strip()
-        if len(text) == board.cells + 1 and text[-1].isdigit() and is_position(text[:-1], board):
+            move = (separator.strip(", ") + move if "(" in separator else move).strip("'\" ")
+            for one in (position.strip("'\""), position):
+                if (_MOVE_TEXT.fullmatch(move) or move in CELL_SIGNS[2:]) and is_position(one, board):
+                    return one, move
+        if len(text) == board.cells + 1 and text[-1] in "0123456789XOxo" and is_position(text[:-1], board):
             return text[:-1], text[-1]
     return None
 
@@ -227,6 +236,8 @@ def entries_of(found: Any, board: Board) -> Entries:
     """Return the entries of an unwrapped object.  Raises FormatError if it is not a table of a known shape."""
     if hasattr(found, "to_numpy") and hasattr(found, "columns"):  # a frame of pandas or the like
         return _of_frame(found, board)
+    if hasattr(found, "to_frame"):  # a series
+        return _of_frame(found.to_frame(), board)
     if isinstance(found, Columns):
         return entries_of_columns(found, board)
     if isinstance(found, np.ndarray):
@@ -327,6 +338,10 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
 
     moves: the values are named as moves.
     """
+    split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
+    pairs = [pair for pair in split if pair is not None]
+    if _players_to_move(pairs, len(keys)):
+        keys, pairs = [pair[0] for pair in pairs], []
     if (lists := _listed_moves(values, board, named=moves)) is not None:
         return moves_to_play(keys, lists, board)
     values = [None if isinstance(value, list | tuple) and not value else value for value in _occupied(values)]
@@ -344,22 +359,21 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
         except (TypeError, ValueError):
             raise FormatError(f"a value is not a number for each of {board.cells} cells") from None
         width = max(map(len, lists))
-        counted = width == 2 and all(one[-1] >= 0 and one[-1].is_integer() for one in lists if len(one) == 2)
+        second = [one[1] for one in lists if len(one) == 2 and one[1] == one[1]]
+        counted = width == 2 and all(each >= 0 and each.is_integer() for each in second)
         lists = [one or [float("nan")] * width for one in lists]
         if any(len(one) != width for one in lists) or not (counted or width in (1, board.cells)):
             other = next(len(one) for one in lists if len(one) != board.cells)
             raise FormatError(
                 f"a position has {other} numbers; board {board.name} has {board.cells} cells; give the table's own "
-                f"board"
+                "board, or one number for each position"
             )
         if width == board.cells:
             shape = "a dictionary of position to a number for each cell"
             return listed_entries(keys, np.array(lists), shape)
-        values = [one[0] for one in lists]  # a second number is a count of visits
+        values = [one[0] for one in lists]  # a second number counts visits, or is the best move
     numbers = numbers_of(values, keys)
-    split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
-    if all(pair is not None for pair in split):
-        pairs = [pair for pair in split if pair is not None]
+    if len(pairs) == len(keys):
         return by_moves(
             [pair[0] for pair in pairs],
             [pair[1] for pair in pairs],
@@ -368,6 +382,14 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
             "a dictionary of position and move to a number",
         )
     return Entries(keys, "a dictionary of position to value", numbers[None], sure_values=counted)
+
+
+def _players_to_move(pairs: Sequence[tuple[Any, Any]], n_keys: int) -> bool:
+    """Return whether keys are positions and the players to move there, as a search remembers them, not moves."""
+    names = {str(pair[1]).lower() for pair in pairs}
+    sure = len(pairs) >= MANY_MOVES or not any(map(is_number, names))
+    known = len(names) <= 2 and names <= FIRST_NAMES | SECOND_NAMES | {"0", "true", "false"}
+    return sure and known and len({str(pair[0]) for pair in pairs}) == n_keys
 
 
 MANY_MOVES = 100
@@ -409,11 +431,13 @@ def _listed_moves(values: list[Any], board: Board, *, named: bool) -> list[list[
     if all(isinstance(one, tuple) for one in pairs) and (named or many or len(right) == len(pairs)):
         fractions = any(isinstance(one, float) for each in whole for pair in each for one in pair)
         lists, named = whole, named or many or not fractions
-    if not (named or len(lengths) > 1 or any(isinstance(one, str) for each in lists for one in each)):
+    texts = {one for each in lists for one in each if isinstance(one, str)}
+    named = named or not all(map(is_number, texts))
+    if not (named or len(lengths) > 1 or texts - {"-1", "0", "1"}):
         return None
     cells = [[_cell(one, board) for one in each] for each in lists if each]
     right_ones = sum(None not in each and len({*each}) == len(each) for each in cells)
-    return lists if cells and right_ones >= MOST_RIGHT * len(cells) else None
+    return lists if cells and right_ones >= (0.5 if named else MOST_RIGHT) * len(cells) else None
 
 
 def _flat(value: Any, cells: int) -> list[float]:
