@@ -16,7 +16,7 @@ from ttt_batch.core.named_code import AS_AGENT
 from ttt_batch.core.text import SEATS, choose, choose_seat, count_text
 from ttt_batch.evaluation.certificates import Certificate
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
-from ttt_batch.games.enumeration import enumerate_graph, too_large
+from ttt_batch.games.enumeration import too_large
 from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
@@ -453,9 +453,7 @@ def _import_format(ask: _Request, form_name: str) -> Run:
         table = read(form.name, ask.files, config.board, kind_in(form, used), player=ask.player)
     if table.kind == base.STATES and numbering.is_symmetry_reduced(table, config.board):
         config = ask.config("on", **settings)
-    if table.kind == base.ACTION_VALUES and not recognising.in_our_numbering(
-        table.q, config.board, enumerate_graph(config.board)
-    ):
+    if table.kind == base.ACTION_VALUES and not recognising.in_our_numbering(table.q, config.board):
         if not ask.named:
             return _import_contents(ask, [recognising.Content(f"{form.name} by another code", data=table.q)])
         ask.warn(

@@ -285,7 +285,7 @@ def find_reading(
     placed = _placed(tables, board, graph, given, low=low, by_moves=tables[0].values is None)
     best = _fitting(placed)
     if not best:
-        raise FormatError(_no_reading(tables, board, max(placed, key=_share), given))
+        raise FormatError(_refusal(tables, board, max(placed, key=_share), given))
     solution, chance = solve(graph), _scores(graph, random_policy(graph), random_policy(graph))
     judged = [
         [_judged(one, graph, solution, chance, own[at] if own else None) for at, one in enumerate(each)]
@@ -500,9 +500,7 @@ def _plain(key: object) -> object:
     return key.item() if isinstance(key, np.generic) else key
 
 
-def _no_reading(
-    tables: Sequence[Entries], board: Board, nearest: list[NumberedEntries], given: KeyReading | None
-) -> str:
+def _refusal(tables: Sequence[Entries], board: Board, nearest: list[NumberedEntries], given: KeyReading | None) -> str:
     """Return why no reading fits.  nearest: the entries under the reading that places most of them."""
     if nearest[0].refused and nearest[0].reading.usual:
         return nearest[0].refused

@@ -7,6 +7,7 @@ Kinds, mostly by the first bytes: HDF5, NumPy arrays, parquet, JSON, pickles, do
 import csv
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,13 +26,13 @@ from ttt_batch.runs.formats.format_pickles import read_plain
 from ttt_batch.runs.formats.format_text import HEADER, json_in
 from ttt_batch.runs.formats.keys import OURS, KeyReading, is_position
 from ttt_batch.runs.formats.shapes import (
-    CELL_SIGNS,
     Columns,
     Entries,
     Players,
+    as_numbers,
     entries_of,
-    is_column_header,
-    is_number,
+    is_decimal,
+    names_columns,
     unwrap,
 )
 from ttt_batch.runs.options import LARGEST
@@ -158,7 +159,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     if not lines:
         raise FormatError("the file is empty; name one that holds a table")
     by_code = len(lines) >= 3**board.cells and all(line.count(",") == board.cells - 1 for line in lines[:9])
-    if lines[0].replace(" ", "").lower() == HEADER or (by_code and is_number(lines[0].partition(",")[0])):
+    if lines[0].replace(" ", "").lower() == HEADER or (by_code and is_decimal(lines[0].partition(",")[0])):
         return Content("text by code", form="csv")
     rows = [row for row in _rows(lines) if row]
     width = max(map(len, rows[:9]))
@@ -167,8 +168,8 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     wrong = next((number for number, row in enumerate(rows, 1) if len(row) != width), None)
     if wrong is not None:
         raise FormatError(f"line {wrong} has {len(rows[wrong - 1])} fields; others have {width}; fix the line")
-    numbers = any(map(is_number, rows[0]))
-    if not is_column_header(rows[0]) and (numbers or is_position(rows[0][0], board)):
+    numbers = any(map(is_decimal, rows[0]))
+    if not names_columns(rows[0]) and (numbers or is_position(rows[0][0], board)):
         names, body = _usual_names(rows, board), rows
     else:
         names, body = [field.strip() for field in rows[0]], rows[1:]
@@ -177,7 +178,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     columns: dict[str, Any] = {}
     for number, name in enumerate(names):
         column = [row[number] for row in body]
-        columns[name if name not in columns else f"{name} {number}"] = _as_numbers(column)
+        columns[name if name not in columns else f"{name} {number}"] = as_numbers(column)
     if "" in columns and columns[""] == list(range(len(body))):
         del columns[""]
     return Content("text in columns", data=Columns(columns))
@@ -229,17 +230,6 @@ def _usual_names(rows: list[list[str]], board: Board) -> list[str]:
     if width >= 3 and len(moves) <= cells + 1 and not any("." in move for move in moves):
         return ["state", "action", "value", *(f"other {n}" for n in range(width - 3))]
     return ["state", "value", *(["visits"] if width > 2 else []), *(f"other {n}" for n in range(width - 3))]
-
-
-def _as_numbers(column: list[str]) -> list[Any]:
-    """Return a column of text as numbers, or unchanged if it holds other text or digits with leading zeros."""
-    whole = [field.strip() for field in column]
-    if all(is_number(field) or field in CELL_SIGNS for field in whole) and any(map(is_number, whole)):
-        if all(re.fullmatch(r"\d+", field) for field in whole):
-            long = any(len(field) > 1 and field.startswith("0") for field in whole)
-            return list(column) if long else [int(field) if len(field) < 18 else -1 for field in whole]
-        return [None if field in CELL_SIGNS else float(field) for field in whole]
-    return column
 
 
 OF_VALUES, OF_OWN_VALUES, OF_FINAL_VALUES = "td", "sutton-barto", "value-feed"
@@ -328,11 +318,8 @@ def is_of_minimax_q(table: Table, board: Board) -> bool:
     occupied = table.q[marks_of_states(np.arange(len(table.q)), board.cells) != EMPTY]
     if (occupied == occupied[0]).all():
         return False
-    try:
-        (ours,), _ = numbering.find_reading([entries_of(table.q, board)], board, enumerate_graph(board), OURS)
-    except FormatError:
-        return False
-    return ours.signs == (1, -1)
+    ours = _as_ours(table.q, board)
+    return ours is not None and ours.signs == (1, -1)
 
 
 def learner_for(table: Table, middle: float = 0.0) -> str:
@@ -361,18 +348,21 @@ def _feeds_back(table: Table) -> bool:
     return bool(own and (wins < 1.0).any())
 
 
-def in_our_numbering(q: NDArray[np.float64], board: Board, graph: Graph) -> bool:
+def in_our_numbering(q: NDArray[np.float64], board: Board) -> bool:
     """Return whether no other numbering than ours fits a table by code, float64[codes, cells], clearly better."""
     try:
-        tables = [entries_of(q, board)]
-        (found,), _ = numbering.find_reading(tables, board, graph, None)
+        (found,), _ = numbering.find_reading([entries_of(q, board)], board, enumerate_graph(board), None)
     except (FormatError, UsageError):  # an untrained table, or several numberings fit equally well
         return True
-    try:
-        (ours,), _ = numbering.find_reading(tables, board, graph, OURS)
-    except FormatError:
-        return False
-    return found.gain < ours.gain + 2 * numbering.CLEARLY
+    ours = _as_ours(q, board)
+    return ours is not None and found.gain < ours.gain + 2 * numbering.CLEARLY
+
+
+def _as_ours(q: NDArray[np.float64], board: Board) -> numbering.NumberedEntries | None:
+    """Return a table by code in our numbering, or None if that does not fit."""
+    with suppress(FormatError):
+        return numbering.find_reading([entries_of(q, board)], board, enumerate_graph(board), OURS)[0][0]
+    return None
 
 
 def _left_out(placed: Sequence[numbering.NumberedEntries]) -> str:

@@ -62,7 +62,7 @@ def described(found: Any) -> str:
     return f"{article} {type(found).__name__}"
 
 
-def is_number(text: str) -> bool:
+def is_decimal(text: str) -> bool:
     """Return whether a text is a finite decimal number."""
     return _NUMBER.fullmatch(text.strip()) is not None
 
@@ -74,12 +74,23 @@ def number_of(value: Any) -> float:
     """
     if value is None:
         return float("nan")
-    if isinstance(value, bool | bytes) or (isinstance(value, str) and not is_number(value)):
+    if isinstance(value, bool | bytes) or (isinstance(value, str) and not is_decimal(value)):
         raise TypeError
     try:
         return float(value)
     except OverflowError:
         raise FormatError("it holds a number too large for a float; save numbers such as 0.5") from None
+
+
+def as_numbers(column: list[str]) -> list[Any]:
+    """Return a column of text as numbers, or unchanged if it holds other text or digits with leading zeros."""
+    whole = [field.strip() for field in column]
+    if all(is_decimal(field) or field in CELL_SIGNS for field in whole) and any(map(is_decimal, whole)):
+        if all(re.fullmatch(r"\d+", field) for field in whole):
+            long = any(len(field) > 1 and field.startswith("0") for field in whole)
+            return list(column) if long else [int(field) if len(field) < 18 else -1 for field in whole]
+        return [None if field in CELL_SIGNS else float(field) for field in whole]
+    return column
 
 
 def listed_entries(keys: Any, q: NDArray[np.float64], shape: str, told: Any = None) -> Entries:
@@ -340,8 +351,9 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
     """
     split = [split_move(key, board) for key in keys] if not is_position(keys[0], board) else [None]
     pairs = [pair for pair in split if pair is not None]
+    positions = [pair[0] for pair in pairs]
     if _players_to_move(pairs, len(keys)):
-        keys, pairs = [pair[0] for pair in pairs], []
+        keys, pairs = positions, []
     if (lists := _listed_moves(values, board, named=moves)) is not None:
         return moves_to_play(keys, lists, board)
     values = [None if isinstance(value, list | tuple) and not value else value for value in _occupied(values)]
@@ -374,20 +386,15 @@ def _of_pairs(keys: list[Any], values: list[Any], board: Board, *, moves: bool =
         values = [one[0] for one in lists]  # a second number counts visits, or is the best move
     numbers = numbers_of(values, keys)
     if len(pairs) == len(keys):
-        return by_moves(
-            [pair[0] for pair in pairs],
-            [pair[1] for pair in pairs],
-            numbers,
-            board,
-            "a dictionary of position and move to a number",
-        )
+        shape = "a dictionary of position and move to a number"
+        return by_moves(positions, [pair[1] for pair in pairs], numbers, board, shape)
     return Entries(keys, "a dictionary of position to value", numbers[None], sure_values=counted)
 
 
 def _players_to_move(pairs: Sequence[tuple[Any, Any]], n_keys: int) -> bool:
     """Return whether keys are positions and the players to move there, as a search remembers them, not moves."""
     names = {str(pair[1]).lower() for pair in pairs}
-    sure = len(pairs) >= MANY_MOVES or not any(map(is_number, names))
+    sure = len(pairs) >= MANY_MOVES or not any(map(is_decimal, names))
     known = len(names) <= 2 and names <= FIRST_NAMES | SECOND_NAMES | {"0", "true", "false"}
     return sure and known and len({str(pair[0]) for pair in pairs}) == n_keys
 
@@ -432,7 +439,7 @@ def _listed_moves(values: list[Any], board: Board, *, named: bool) -> list[list[
         fractions = any(isinstance(one, float) for each in whole for pair in each for one in pair)
         lists, named = whole, named or many or not fractions
     texts = {one for each in lists for one in each if isinstance(one, str)}
-    named = named or not all(map(is_number, texts))
+    named = named or not all(map(is_decimal, texts))
     if not (named or len(lengths) > 1 or texts - {"-1", "0", "1"}):
         return None
     cells = [[_cell(one, board) for one in each] for each in lists if each]
@@ -495,7 +502,7 @@ def named(meaning: str, names: Iterable[Any]) -> list[Any]:
     return [name for one in usual for name in folded if folded[name] == one or folded[name] == f"{one}s"]
 
 
-def is_column_header(fields: Iterable[str]) -> bool:
+def names_columns(fields: Iterable[str]) -> bool:
     """Return whether fields are names of columns: at least one names positions, moves or values."""
     known = [field for field in fields if not field.strip().isdigit() and len(field.strip()) > 1]
     return any(named(meaning, known) for meaning in ("key", "move", "value"))
