@@ -671,6 +671,14 @@ def test_keys_may_name_the_player_to_move(name: str) -> None:
     assert ttt.import_table(found).evaluation("random").unbeatable == {"first": True, "second": True}
 
 
+def test_lines_of_a_key_and_a_cell_say_what_to_play(tmp_path: Path) -> None:
+    """Without a header they were taken for values."""
+    lines = [f'"{key}",{cells[0]}\n' for key, cells in perfect_moves().items() if cells]
+    (tmp_path / "moves.csv").write_text("".join(lines))
+    found = ttt.import_run(tmp_path / "moves.csv")
+    assert found.evaluation("random").unbeatable == {"first": True, "second": True}
+
+
 def test_a_search_s_results_may_have_their_move() -> None:
     values, best = naive.game_values(naive.Board()), perfect_moves()
     found = {key: (value, best[key][0] if best.get(key) else None) for key, value in values.items()}

@@ -225,7 +225,7 @@ def _usual_names(rows: list[list[str]], board: Board) -> list[str]:
     if width == cells + 1:
         return ["state", *numbers]
     if width == 2:
-        return ["state", "value"]
+        return ["state", "number"]  # a value or a move
     moves = {field.strip() for field in columns[1]}
     if width >= 3 and len(moves) <= cells + 1 and not any("." in move for move in moves):
         return ["state", "action", "value", *(f"other {n}" for n in range(width - 3))]
