@@ -64,6 +64,7 @@ def run(arguments: list[str]) -> int:
     from ttt_batch.core.errors import TttBatchError
 
     stdout = sys.stdout
+    terminal = stdout.isatty()
     for stream in (stdout, sys.stderr):  # escape characters that their encoding lacks (LANG=C)
         with contextlib.suppress(AttributeError, OSError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -89,6 +90,9 @@ def run(arguments: list[str]) -> int:
         # A write to standard output has no file name.  Code that writes other files words their errors.
         full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC and failure.filename is None
         left = isinstance(error, SystemExit) and isinstance(failure, BrokenPipeError)  # a later flush may succeed
+        if terminal and isinstance(failure, OSError) and failure.errno == errno.EIO and failure.filename is None:
+            console.discard_output(stdout)
+            return _fail("interrupted: the terminal was closed", 130)
         if isinstance(failure, OSError) and (left or full or console.is_broken(stdout)):
             console.discard_output(stdout)
             if isinstance(failure, BrokenPipeError):

@@ -583,3 +583,11 @@ def test_a_terminal_that_only_prints_lines_has_prompts(environment):
         assert "\x1b[?" not in child.before and " 1 | 2 | 3" in plain(child.before)
         child.sendline("0")
         child.expect_exact("Goodbye.")
+
+
+@pytest.mark.parametrize("command", ["play optimal", "watch optimal random"])
+def test_closing_the_terminal_interrupts_the_command(command: str):
+    with at_a_terminal("-m", "ttt_batch", *command.split()) as child:
+        child.expect_exact(ENTER)
+        child.ptyproc.fileobj.close()
+        assert child.wait() == 130
