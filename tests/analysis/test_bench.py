@@ -156,7 +156,7 @@ def test_rates_of_work_whose_duration_is_known(monkeypatch: pytest.MonkeyPatch) 
 
     def work(n: int) -> None:
         calls.append(n)
-        now[0] += 0.002 * n
+        now[0] += 0.002 * n + (1.0 if len(calls) == 1 else 0.0)  # the first step loads kernels
 
     subjects: list[tuple[Figure, int, Steps]] = [
         (Figure("learning"), 100, work),
@@ -165,9 +165,9 @@ def test_rates_of_work_whose_duration_is_known(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(benches, "_subjects", lambda most: iter(subjects))
     reports: list[tuple[int, int]] = []
     learning, judging = measure_machine(seconds=0.5, progress=lambda done, total: reports.append((done, total)))
-    assert 0.4 < now[0] < 0.6
+    assert 1.4 < now[0] < 1.6
     assert learning.rounds == pytest.approx([50_000] * ROUNDS) and judging.rounds == pytest.approx([2] * ROUNDS)
-    assert calls[-1] >= 5  # many steps a measurement
+    assert min(calls[-2:]) >= 5  # many steps a measurement
     assert reports == [(done, 12) for done in range(13)]
 
 

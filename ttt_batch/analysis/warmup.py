@@ -421,6 +421,7 @@ def _time(work: Steps, n: int) -> float:
 
 def _steps_in(seconds: float, work: Steps) -> int:
     """Return the number of steps that take about `seconds`, at least 1.  Doubling the number also warms caches up."""
+    work(1)  # loads the compiled kernels, which may take longer than `seconds`
     n = 1
     while (spent := _time(work, n)) < seconds / 2:
         n *= 2
