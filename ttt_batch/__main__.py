@@ -90,7 +90,7 @@ def run(arguments: list[str]) -> int:
         # A write to standard output has no file name.  Code that writes other files words their errors.
         full = isinstance(failure, OSError) and failure.errno == errno.ENOSPC and failure.filename is None
         left = isinstance(error, SystemExit) and isinstance(failure, BrokenPipeError)  # a later flush may succeed
-        if terminal and isinstance(failure, OSError) and failure.errno == errno.EIO and failure.filename is None:
+        if terminal and isinstance(failure, OSError) and not stdout.isatty():
             console.discard_output(stdout)
             return _fail("interrupted: the terminal was closed", 130)
         if isinstance(failure, OSError) and (left or full or console.is_broken(stdout)):
