@@ -1,7 +1,8 @@
 """Lets tests import the helpers beside them, compiles kernels before the whole suite begins, and says which are slow.
 
 Tests in parallel processes would compile the same kernels several times over, and to compile is a third of what the
-quick suite costs on empty caches.  So there two learners stand for all in most tests: see `QUICK`.
+quick suite costs on empty caches.  So there two learners stand for all in most tests: see `QUICK`.  A test is slow if
+it takes more than about 0.2 s, kernels included, and quick tests reach the same lines of the package.
 """
 
 import gc

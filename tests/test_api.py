@@ -66,6 +66,7 @@ def test_every_public_name_stays_what_it_is_whatever_is_imported():
         assert not isinstance(getattr(ttt, name), ModuleType), name
 
 
+@pytest.mark.slow
 def test_importing_the_package_and_its_exceptions_loads_no_library():
     code = (
         "import sys, ttt_batch as ttt, ttt_batch.app.cli\n"
@@ -96,6 +97,7 @@ def test_random_games_give_their_results_by_board_and_seed():
             ttt.random_games(**wrong)
 
 
+@pytest.mark.slow
 def test_a_file_is_as_good_as_a_run(run, file):
     for name, found in findings(run).items():
         assert findings(file)[name].to_dict() == found.to_dict() == findings(str(file))[name].to_dict()
@@ -208,6 +210,7 @@ def test_a_run_draws_itself(run):
         run.plot("pie")
 
 
+@pytest.mark.slow
 def test_a_picture_of_runs_or_of_their_files(run, file, tmp_path):
     pytest.importorskip("matplotlib")
     by_run = ttt.plot([run], [str(file)], tmp_path / "run.png").read_bytes()
@@ -281,6 +284,7 @@ def test_a_run_says_what_it_is(run, monkeypatch):
     assert "verdict" not in unjudged._repr_html_() and "against random" not in unjudged._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_run_is_a_table_and_a_curve_in_a_notebook(run, monkeypatch):
     named = dataclasses.replace(run, file=Path("<b>&.h5"))
     whole = ElementTree.fromstring(named._repr_html_())
@@ -339,6 +343,7 @@ def test_a_run_has_the_values_of_its_command(run, file, pattern_run, capsys):
     assert (imported["games"], imported["games_per_second"]) == (0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_picture_is_its_path_and_shows_itself(run, tmp_path):
     pytest.importorskip("matplotlib")
     picture = ttt.plot(run, out=tmp_path / "a.png")

@@ -142,6 +142,7 @@ def beans(script):
     return script("claims_beans")
 
 
+@pytest.mark.slow
 def test_the_player_by_rules_loses_one_line_and_the_sound_one_none(beans):
     """Against every reply, in either seat, whichever of its moves it takes."""
 
@@ -159,6 +160,7 @@ def test_the_player_by_rules_loses_one_line_and_the_sound_one_none(beans):
     assert len(set(beans.IMAGES)) == 8 and sorted(map(len, map(beans.kinds, [beans.START]))) == [3]
 
 
+@pytest.mark.slow
 def test_beans_and_beads_are_counted(beans):
     """The median of most_beans is near the published one; a MENACE either ends resigning or learns to draw."""
     lost = np.array([beans.most_beans(seed, 100) for seed in range(40)])

@@ -55,6 +55,7 @@ def test_two_step_sizes(tmp_path):
     assert out.splitlines()[-1].startswith("of ")
 
 
+@pytest.mark.slow
 def test_a_table_in_another_program(tmp_path):
     source = (EXAMPLES / "table_elsewhere.py").read_text(encoding="utf-8")
     assert "ttt_batch" not in source.replace("ttt-batch", "")
@@ -71,6 +72,7 @@ def test_a_table_in_another_program(tmp_path):
     assert done.returncode == 1 and "this program reads td on 3x3" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_dictionary_is_wrapped_in_eight_lines(tmp_path, capsys):
     run, table = ttt.train(200_000, seed=1), {}
     assert all(run.evaluation().unbeatable.values())
@@ -111,6 +113,7 @@ def test_a_neural_network_learns_and_is_judged_meanwhile(tmp_path):
     assert 4 < len(lines) < 200
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_an_agent_in_c(tmp_path):
     source, program = EXAMPLES / "agent.c", tmp_path / "agent"
@@ -188,6 +191,7 @@ def losses(report, against="against_random"):
     return [report[against][seat]["loss"] for seat in ("first", "second")]
 
 
+@pytest.mark.slow
 def test_a_language_model(tmp_path, monkeypatch):
     with chat_server(plays_well) as server:
         for name, value in server.environment.items():
@@ -204,6 +208,7 @@ def test_a_language_model(tmp_path, monkeypatch):
         assert not [path for path in tmp_path.iterdir() if KEY.encode() in path.read_bytes()]
 
 
+@pytest.mark.slow
 def test_a_language_model_that_plays_badly(judged):
     with chat_server(plays_badly) as server:
         report, out = judged(server, "--picture", "board.png")
@@ -231,6 +236,7 @@ def test_a_language_model_that_names_no_cell(judged):
     assert ".../.../..X  O plays an illegal move (loss); better: 5\n" in out
 
 
+@pytest.mark.slow
 def test_illegal_answers_lose_or_are_repeated(judged):
     with chat_server(insists_on_cell_1) as server:
         report, _ = judged(server, "--repeat", "1")
@@ -241,6 +247,7 @@ def test_illegal_answers_lose_or_are_repeated(judged):
         assert len(server.asked) == asked
 
 
+@pytest.mark.slow
 def test_samples_of_a_language_model(judged):
     def plays_either(position, _):
         """Now the first free cell, now the last one, or the first of all: a model that draws its early moves."""
@@ -266,6 +273,7 @@ def test_samples_of_a_language_model(judged):
     assert "3 answers to each position" in out
 
 
+@pytest.mark.slow
 def test_a_broken_run_goes_on(judged):
     def breaks(position, messages):
         return plays_badly(position, messages) if len(server.asked) <= 50 else 503

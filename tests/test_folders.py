@@ -84,6 +84,7 @@ def test_the_root_holds_nothing_but_the_folders():
     assert sorted({parts[0] for parts in MODULES if len(parts) > 1}) == sorted(FOLDERS)
 
 
+@pytest.mark.slow
 def test_every_folder_reads_only_those_below_it():
     upward = [
         f"{'.'.join(parts)} imports {'.'.join(other)}"
@@ -203,6 +204,7 @@ def test_no_string_names_a_module_of_a_higher_folder():
     assert not upward
 
 
+@pytest.mark.slow
 def test_text_has_one_door():
     """Only `core.console` prints or writes to a stream by its name: results, messages, and what is being done."""
     found = []
@@ -230,7 +232,7 @@ def test_no_test_imports_another():
     assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 213, 57_350, 46_101
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 213, 57_410, 46_672
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 
@@ -247,6 +249,7 @@ UNTYPED = 46
 """Most parameters and results of kernels that are `Any`: agents and samplers of several classes."""
 
 
+@pytest.mark.slow
 def test_kernels_say_the_types_of_their_arrays():
     untyped = 0
     for path in PACKAGE.rglob("*.py"):

@@ -77,6 +77,7 @@ def test_figures_that_are_measured_later_join_the_others(script):
     assert "Rows from *d* to *d*:\nMeasured on Z, 2 cores; python 3; third." in page
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", ["3x3", "4x4x4", "6x7x4-gravity"])
 @pytest.mark.parametrize("kind", ["PlainBoards", "TunedBoards"])
 def test_what_environments_are_compared_with_plays_the_same_games(board, kind, script):
@@ -96,6 +97,7 @@ def test_what_environments_are_compared_with_plays_the_same_games(board, kind, s
         boards.step(actions)
 
 
+@pytest.mark.slow
 def test_json_has_the_keys_of_the_page(script, tmp_path):
     """Commands that take long are run by test_scripts.py, with the whole script."""
     keys, text = script("json_keys"), (DATA / "json-keys.md").read_text(encoding="utf-8")
@@ -122,6 +124,7 @@ def test_what_most_seeds_never_reach_stands_on_the_page(script):
     assert "| td | 0.3 | 0.5 | walk | 1 | 100% | - | 100.0% | 100% | - |" in pages.settling_page(report)
 
 
+@pytest.mark.slow
 def test_figures_of_a_study(script, tmp_path):
     """Those of the settling page by hand, from what `train` records of the same seeds."""
     pages = script("study_pages")

@@ -93,6 +93,7 @@ def test_a_script_does_its_work(name, tmp_path):
         assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "options", "status", "said"),
     [

@@ -195,6 +195,7 @@ SINGLE: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", SINGLE)
 def test_an_agent_of_one_argument_answers_one_position_at_a_time(form: str) -> None:
     batches = ttt.judge(lambda boards, to_move, legal: legal.argmax(1), "2x4x3").to_dict()

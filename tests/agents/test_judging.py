@@ -59,6 +59,7 @@ def policy_of(board: Board, answer: Answer) -> naive.Policy:
 NAIVE = [(name, agent) for name in ("3x3", "2x4x3", "3x3-misere") for agent in (lowest, anything)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "agent"), mostly_slow([*NAIVE, ("3x4x3", lowest)], *NAIVE[:4]))
 def test_a_naive_oracle_says_the_same(name, agent):
     board = parse_board(name)
@@ -73,6 +74,7 @@ def test_a_naive_oracle_says_the_same(name, agent):
         np.testing.assert_allclose(shares, [float(share) for share in exact], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_given_as_a_callable_is_judged_as_the_run(learner, seed):
@@ -146,6 +148,7 @@ def test_symmetric_asks_about_one_image_and_says_so():
         np.testing.assert_allclose(one.first + one.second, other.first + other.second)
 
 
+@pytest.mark.slow
 def test_an_agent_that_errs_in_one_image_alone_is_caught():
     best = as_callable(train(200_000, learner="td", seed=1))
     assert all(ttt.judge(best).unbeatable.values())
@@ -161,6 +164,7 @@ def test_an_agent_that_errs_in_one_image_alone_is_caught():
     assert judged.losing_line["second"][0] == 2
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["random", "one-ply", "two-ply", "optimal"])
 def test_agents_by_name(name):
     judged = ttt.judge(name)
@@ -190,6 +194,7 @@ def test_what_is_certain_is_exactly_certain():
     assert (highest.first, highest.second) == ((1, 0, 0), (0, 0, 1))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("cells", [9, 40, 64])
 def test_positions_there_and_back(cells):
     board = {9: Board(), 40: Board(5, 8, 5), 64: Board(8, 8, 5)}[cells]
@@ -230,6 +235,7 @@ def test_beyond_enumeration_the_search_asks_in_batches():
     assert ttt.judge(agent, "5x5x5", "random", games=5, budget=50).verdicts["first"].status == "undecided"
 
 
+@pytest.mark.slow
 def test_a_network_is_proved_by_the_search_as_by_its_own_proof():
     run = train(20_000, learner="patterns", board="3x4x3", seed=0)
     own, judged = ttt.evaluate(run, games=1), ttt.judge(run)

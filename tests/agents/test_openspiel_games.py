@@ -39,6 +39,7 @@ def judged_the_same(one, other):
     np.testing.assert_allclose([*one.first, *one.second], [*other.first, *other.second], atol=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("board", mostly_slow([*BOARDS, *WIDE], *QUICK, WIDE[0]))
 def test_every_move_is_one_of_their_game(pyspiel, board):
     """Random games: our `Batch` and their states agree on moves, ends and results, and the policy on the moves."""
@@ -66,6 +67,7 @@ def test_every_move_is_one_of_their_game(pyspiel, board):
     assert ended > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", mostly_slow(BOARDS, *QUICK))
 def test_there_and_back(pyspiel, board):
     run = ttt.train(300, board=board, seed=1)
@@ -76,6 +78,7 @@ def test_there_and_back(pyspiel, board):
     )
 
 
+@pytest.mark.slow
 def test_positions_of_gravity_are_reached_by_moves(pyspiel):
     """Also where the moves have to be found: the same column twice by one player, and full columns."""
     agent = from_openspiel(uniform(pyspiel.load_game("connect_four")), "connect_four")
@@ -116,6 +119,7 @@ def alike(_self, state):
     return [(action, 1 / len(legal)) for action in legal]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False])
 @pytest.mark.parametrize(
     "methods",
@@ -141,6 +145,7 @@ def test_bots_that_only_step_keep_no_memory(pyspiel):
     judged_the_same(ttt.judge(from_openspiel(lowest)), ttt.judge(lambda boards, to_move, legal: legal.argmax(1)))
 
 
+@pytest.mark.slow
 def test_the_last_free_cell_is_taken_by_a_bot_that_sees_no_action(pyspiel):
     """As OpenSpiel's `PolicyBot` answers where action 0 is the only one."""
 
@@ -150,6 +155,7 @@ def test_the_last_free_cell_is_taken_by_a_bot_that_sees_no_action(pyspiel):
     judged_the_same(ttt.judge(from_openspiel(bot(pyspiel, step_with_policy=tell))), ttt.judge("random"))
 
 
+@pytest.mark.slow
 def test_bots_of_one_seat_come_in_pairs(pyspiel):
     def of(seat):
         def tell(self, state):
@@ -165,6 +171,7 @@ def test_bots_of_one_seat_come_in_pairs(pyspiel):
             ttt.judge(from_openspiel(players))
 
 
+@pytest.mark.slow
 def test_bots_need_not_be_of_their_class(pyspiel):
     class Highest:
         def step(self, state):
@@ -203,6 +210,7 @@ def test_a_full_column_is_no_move(pyspiel):
     assert not any(ttt.judge(agent, "3x4x4-gravity", illegal="loses").unbeatable.values())
 
 
+@pytest.mark.slow
 def test_boards_may_be_text_runs_files_or_agents_at_a_board(pyspiel, tmp_path):
     run = ttt.train(100, board="3x4x3", seed=1)
     run.save(tmp_path / "run.h5")

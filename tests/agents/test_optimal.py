@@ -15,6 +15,7 @@ from ttt_batch.games.enumeration import enumerate_graph
 from ttt_batch.games.solution import solve
 
 
+@pytest.mark.slow
 def test_it_plays_every_move_that_keeps_the_value():
     board = ttt.parse_board("3x4x3-gravity")
     graph, agent = enumerate_graph(board), SearchingAgent(board)
@@ -26,6 +27,7 @@ def test_it_plays_every_move_that_keeps_the_value():
         assert np.flatnonzero(chances).tolist() == keeps and chances[keeps].tolist() == [1 / len(keeps)] * len(keeps)
 
 
+@pytest.mark.slow
 def test_it_is_judged_in_little_time_or_refused(capsys):
     """A board whose first move takes too long is refused by the limit of its search, not begun."""
     status, out, _ = command(capsys, "evaluate", "optimal", "--board", "4x6x4-gravity", "--budget", 50, "--games", 2)
@@ -52,6 +54,7 @@ def test_a_limit_holds_in_its_block_only():
     assert agent.ask(start).sum() == 1
 
 
+@pytest.mark.slow
 def test_a_game_ends_where_a_move_takes_too_long(monkeypatch, capsys):
     monkeypatch.setattr(play_optimal, "MOST_ENTERED", 1000)
     for words in ("play optimal --as second", "evaluate random --against optimal"):
@@ -59,6 +62,7 @@ def test_a_game_ends_where_a_move_takes_too_long(monkeypatch, capsys):
         assert status == 2 and "best play on 7x8x4-gravity takes a search of more than 1,000 positions for a" in err
 
 
+@pytest.mark.slow
 def test_it_is_an_opponent_on_boards_too_large_to_enumerate():
     """The second player wins 4x6 and so never loses it."""
     with at_board("optimal", "4x6x4-gravity") as agent:

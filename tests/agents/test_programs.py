@@ -164,6 +164,7 @@ ENDS = {
 }
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("fault", ENDS)
 def test_a_program_that_fails_is_one_line(fault, folder, capsys):
     code, said = ENDS[fault]
@@ -199,6 +200,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 @pytest.mark.parametrize("end", ["well", "time-out", "Ctrl-C"])
 def test_its_process_group_ends_with_the_command(end, folder):
@@ -247,6 +249,7 @@ def slow(board):
 """
 
 
+@pytest.mark.slow
 def test_an_agent_that_draws_is_led_to_samples(folder, capsys):
     Path("draws.py").write_text(DRAWS)
     status, out, err = command(capsys, "evaluate", "draws.py:agent", "--quiet")
@@ -262,6 +265,7 @@ def test_an_agent_that_draws_is_led_to_samples(folder, capsys):
     assert re.match(r"draws\.py:agent on 3x3, asked about [\d,]+ positions\n", out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_judging_a_slow_agent_can_be_interrupted(number, folder):
     Path("draws.py").write_text(DRAWS)
@@ -364,6 +368,7 @@ def test_a_program_is_asked_about_thousands_of_positions_at_once(folder):
         agent.ask(batch)
 
 
+@pytest.mark.slow
 def test_every_command_takes_agents(folder, capsys):
     ttt.train(1000, out="run.h5")
     for words in (
@@ -404,6 +409,7 @@ def test_networks_play_agents_exactly_where_the_board_is_enumerated(folder, caps
     assert found[0]["first"]["win"] == pytest.approx(found[1]["second"]["loss"])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

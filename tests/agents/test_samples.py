@@ -56,6 +56,7 @@ def assert_covers(found: Any, exact: Any) -> None:
             assert (low, high) == tuple(map(float, wilson(share * found.samples.answers, found.samples.answers)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("against", ["random", "self", "optimal"])
 def test_the_intervals_of_random_play_cover_its_exact_results(against):
     exact = ttt.judge(anything, against=against)
@@ -69,6 +70,7 @@ def test_the_intervals_of_random_play_cover_its_exact_results(against):
         assert (np.abs(wrong) <= 4 * shares.std(0) / np.sqrt(len(whole)) + 1e-12).all()
 
 
+@pytest.mark.slow
 def test_an_agent_that_errs_now_and_then_is_seen_to_allow_a_losing_line(best):
     agent, told = mixed(best, 0.05)
     found, exact = ttt.judge(agent, samples=30), ttt.judge(told)
@@ -112,6 +114,7 @@ def test_probabilities_that_differ_from_call_to_call_are_averaged():
     assert_covers(ttt.judge(visits, samples=10), ttt.judge(anything))
 
 
+@pytest.mark.slow
 def test_the_seed_decides_where_the_agent_draws_from_python_or_numpy():
     def by_python(board):
         return random.choice(np.flatnonzero(board == 0))
@@ -145,6 +148,7 @@ def test_each_position_is_asked_about_so_often():
     assert folded.to_dict()["asked"] < len(asked) / 5
 
 
+@pytest.mark.slow
 def test_either_side_may_draw():
     run = train(20_000, seed=1)
     told, drew = ttt.evaluate(run, anything), ttt.evaluate(run, anyhow, samples=50, seed=3)

@@ -126,6 +126,7 @@ def test_bad_values_cost_one_line(
     assert err.startswith("ttt-batch: ") and value in err
 
 
+@pytest.mark.slow
 def test_without_the_compiler_there_is_nothing_to_measure() -> None:
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(PROGRAM, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -273,6 +274,7 @@ def test_first_proofs_and_settling(benchmark: ModuleType) -> None:
         assert found["later"] == holds[holds.argmax() + 1 :].mean()
 
 
+@pytest.mark.slow
 def test_the_stages_of_a_command_add_up(tmp_path: Path, script: Callable[[str], ModuleType]) -> None:
     itemise = script("itemise")
     found = itemise.itemise(tmp_path)

@@ -29,6 +29,7 @@ from ttt_batch.simulation.sampled import make_mixture
 QUICK = ("3x3", "3x3-misere", "3x4x3", "3x4x4")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", QUICK)
 def test_what_the_catalogue_says_is_what_counting_gives(name: str) -> None:
     entry = measure(parse_board(name))
@@ -139,6 +140,7 @@ def test_a_board_takes_no_more_memory_than_is_said() -> None:
         assert sum(array.nbytes for array in arrays) <= bytes_needed(config)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "uneven", "seats"),
     [

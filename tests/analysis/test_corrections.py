@@ -29,6 +29,7 @@ def table() -> ttt.Run:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["networks", "table"])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_every_correction_is_needed_and_right(kind: str, seat: int, request: pytest.FixtureRequest) -> None:
@@ -63,6 +64,7 @@ def test_goals_and_budgets_out_of_reach(networks: ttt.PatternRun, goal: Goal, bu
     assert found.found["first"].status == status and not found.proved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", ["3x1x3-gravity", "3x3-gravity"])
 def test_occupied_cells_are_corrected(board: str) -> None:
     """A player that picks them loses, also where its opponent can fill no line."""

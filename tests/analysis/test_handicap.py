@@ -43,6 +43,7 @@ def picks(level: float, epsilon: float, agent: FakeAgent | None = None) -> Count
     return Counter(cell for _ in range(N) for cell in weakened.candidates(EMPTY_BOARD))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "epsilon"), [(0.0, 0.0), (0.6, 0.0), (0.0, 1.0), (1.0, 0.25), (0.5, 0.3)])
 def test_moves_have_the_shares_of_the_definition(level, epsilon):
     """epsilon of all moves random, of the others 1 - level by softmax, the rest by rule: here always the last cell."""
@@ -93,6 +94,7 @@ def test_a_learning_run_has_the_scale_of_their_run():
     assert result_range(FakeAgent(), EMPTY_BOARD) == 2
 
 
+@pytest.mark.slow
 def test_a_weakened_agent_has_its_agents_scale_and_nobody_has_none():
     agent = FakeAgent()
     agent.worth = agent.worth * 5
@@ -102,6 +104,7 @@ def test_a_weakened_agent_has_its_agents_scale_and_nobody_has_none():
         result_range(SimpleNamespace(), EMPTY_BOARD)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_who_does_not_care_how_a_game_ends_still_moves():
     agent = FakeAgent()
     agent.worth[:] = 0.5

@@ -53,6 +53,7 @@ def judged(agent: object, positions: object) -> LabelledEvaluation:
     return result
 
 
+@pytest.mark.slow
 def test_the_public_set_of_ends_is_right(run: ttt.Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = set_of_ends()
     assert len(lines) == 958 and sum(line.endswith("positive") for line in lines) == 626
@@ -70,6 +71,7 @@ def test_the_public_set_of_ends_is_right(run: ttt.Run, tmp_path: Path, capsys: p
     assert "label and exact truth             958      958   1.0000" in out
 
 
+@pytest.mark.slow
 def test_values_are_compared_with_the_truth_of_every_position(run: ttt.Run) -> None:
     """By hand: the class of a value is what the scale has nearest, and the truth that of the player to move."""
     going = [marks for marks in POSSIBLE if BOARD.outcome(marks) == UNFINISHED]
@@ -98,6 +100,7 @@ def test_wrong_labels_are_counted(run: ttt.Run) -> None:
     assert result.label_truth == (626, 958) and result.value_truth == (958, 958)
 
 
+@pytest.mark.slow
 def test_an_agent_plays_both_sides_on(run: ttt.Run) -> None:
     going = [marks for marks in POSSIBLE if BOARD.outcome(marks) == UNFINISHED]
     lines = [rows_text(BOARD, marks) for marks in going]
@@ -176,6 +179,7 @@ def test_positions_of_another_board_and_other_mistakes(run: ttt.Run, tmp_path: P
         ttt.evaluate(run, as_played=True, positions=set_of_ends())
 
 
+@pytest.mark.slow
 def test_a_run_of_networks_is_compared_too(pattern_run: ttt.PatternRun) -> None:
     result = judged(pattern_run, ["x,b,b,b,b,o,b,b,b,b,b,b,b,b,b,b,draw"])
     assert result.positions == 1 and result.judged_by == "values" and result.value_label.of == 1

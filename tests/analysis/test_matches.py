@@ -71,7 +71,7 @@ def naive_cells(board: VariantBoard, position: naive.Position, player: str) -> l
     return blocks if blocks and player == "two-ply" else legal
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("player", SCRIPTED)
 @pytest.mark.parametrize("name", BOARDS)
 def test_scripted_players_pick_among_the_cells_of_their_description(name: str, player: str) -> None:
@@ -129,6 +129,7 @@ def test_exact_results_are_those_of_the_oracle(learner: str, player: str) -> Non
         assert found == run.evaluation()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("learner", "board"), [("td", "3x3"), ("minimax-q", "3x3"), ("td", "3x3-misere")])
 def test_matches_are_won_as_often_as_they_should_be(learner: str, board: str) -> None:
     run = small_run(learner, board=board)
@@ -183,11 +184,13 @@ def test_matches_on_a_large_board_go_as_played_by_hand(seat: str, player: str) -
     assert play_scripted(large_run(), player, seat, games=25, seed=5) == by_hand(large_run(), player, seat, 25, 5)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("player", "seat"), [("random", "first"), ("two-ply", "second")])
 def test_matches_of_networks_go_as_played_by_hand(pattern_run: PatternRun, player: str, seat: str) -> None:
     assert play_scripted(pattern_run, player, seat, games=20, seed=5) == by_hand(pattern_run, player, seat, 20, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", ["8x8x5", "4x4x4-misere"])
 def test_matches_go_on_any_board(board: str) -> None:
     """Of 64 cells, too, which no code of a position holds."""
@@ -299,6 +302,7 @@ def test_evaluate_prints_json_with_stable_keys(large: Path, capsys: pytest.Captu
     assert "against random" not in out
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -133,6 +133,7 @@ def test_tables_of_any_kind_meet_exactly() -> None:
     assert_meetings(["minimax-q", "symmetric", "menace"])
 
 
+@pytest.mark.slow
 def test_callables_meet_tables_of_any_kind_exactly() -> None:
     assert_meetings(["symmetric", "uneven", "menace", "lowest", "empty boxes", "td"])
 
@@ -142,6 +143,7 @@ AGAINST += [("lowest", "empty boxes"), ("td", "network"), ("network", "symmetric
 AGAINST += [("menace", "network"), ("symmetric", "lowest"), ("uneven", "menace"), ("minimax-q", "symmetric")]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("one", "other"), AGAINST)
 def test_evaluate_and_judge_are_exact_in_each_seat_that_both_play(one: str, other: str) -> None:
     agent, rival = MAKE[one](), MAKE[other]()
@@ -181,6 +183,7 @@ def test_a_series_samples_what_is_exact(one: str, other: str) -> None:
 LARGER = [("3x4x3", 20_000), ("4x4x3", 20_000)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("board", "games"), mostly_slow(LARGER, LARGER[0]))
 def test_larger_boards_meet_across_symmetry(board: str, games: int) -> None:
     kept, real = (trained(games=games, board=board, symmetry=symmetry, batch=100) for symmetry in ("on", "off"))
@@ -192,6 +195,7 @@ def test_larger_boards_meet_across_symmetry(board: str, games: int) -> None:
     assert found.second[::-1] == pytest.approx(tuple(map(float, naive.result(rules, *policies[::-1]))), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_compare_counts_real_positions_of_seats_that_both_play() -> None:
     positions = {position: ply % 2 for position, ply in BOARD.states().items() if BOARD.legal(position)}
     for one, other in (("symmetric", "td"), ("menace", "td"), ("menace", "symmetric"), ("menace", "empty boxes")):
@@ -211,6 +215,7 @@ def test_compare_counts_real_positions_of_seats_that_both_play() -> None:
         assert set(example["second"]) == set(policy_of("menace")(position))
 
 
+@pytest.mark.slow
 def test_who_trains_against_a_run_of_another_symmetry() -> None:
     for learner, opponent in (("td", "symmetric"), ("menace", "td"), ("td", "menace")):
         run = ttt.train(50, learner=learner, opponent=MAKE[opponent]())
@@ -224,6 +229,7 @@ def test_who_trains_against_a_run_of_another_symmetry() -> None:
         assert set(real.graph.cell[edges].tolist()) == wanted[BOARD.position(code)]
 
 
+@pytest.mark.slow
 def test_what_the_commands_print(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for name in ("menace", "td", "symmetric"):
         MAKE[name]().save(tmp_path / f"{name}.h5")

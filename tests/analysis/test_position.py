@@ -59,6 +59,7 @@ RUNS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", mostly_slow(RUNS, *(name for name in RUNS if name != "greedy-td")))
 def test_it_is_what_the_run_says_and_what_minimax_finds(name):
     run = trained(**RUNS[name])
@@ -89,6 +90,7 @@ def test_it_is_what_the_run_says_and_what_minimax_finds(name):
         assert shown.keeps == pytest.approx(len(kept) / len(chosen))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["minimax-q", "minimax-q, gravity"])
 def test_a_short_minimax_q_forfeits_somewhere_and_that_keeps_nothing(name):
     run = trained(**RUNS[name])
@@ -142,6 +144,7 @@ def test_a_game_as_boards():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3x3", "3x3-misere", "2x4x3", "2x4x2", "3x3-gravity"])
 def test_best_play_ends_as_the_truth_says_and_takes_the_lowest_cell(name):
     run = trained(games=100, board=name)
@@ -166,6 +169,7 @@ def grids(board: Board, marks: Position) -> set[Position]:
     return {tuple(image.ravel().tolist()) for image in turned if image.shape == grid.shape}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [{}, {"symmetry": "on"}, {"board": "2x4x3"}, {"learner": "minimax-q", "games": 50}])
 def test_images_are_the_turned_and_mirrored_grids(options):
     run = trained(**options)
@@ -235,6 +239,7 @@ def test_visits_that_are_not_counted():
     assert "visits are counted only if the step size depends on them (alpha='1/n')" in show_text(shown, "run.h5")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 def test_a_grown_board_knows_values_and_no_truth(symmetry):
     run = trained("td", 300, board="5x5x5", symmetry=symmetry, alpha="1/n", batch=1)
@@ -287,6 +292,7 @@ LONGER = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("options", mostly_slow([*QUICK, *LONGER], *QUICK), ids=str)
 def test_the_text_is_plain_and_fits_a_terminal(options):
     run = trained(**options)
@@ -355,6 +361,7 @@ def test_so_they_are_on_a_grown_board(text):
             describe_position(run, position)
 
 
+@pytest.mark.slow
 def test_a_position_as_networks_see_it(pattern_run: PatternRun) -> None:
     found = describe_position(pattern_run, "X.../.O../..../....", symmetric=True)
     values = pattern_run.move_values(found.position)
@@ -368,6 +375,7 @@ def test_a_position_as_networks_see_it(pattern_run: PatternRun) -> None:
     assert "visits" not in text and "has a row" not in text and "truth   a draw in 14 plies with best play" in text
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", ["3x3", "3x3-misere", "2x4x3", "3x4x3"])
 def test_networks_show_the_truth_that_tables_show(board: str) -> None:
     """Of a position, its moves, best play and images; on boards kept with and without symmetry."""
@@ -387,6 +395,7 @@ def test_networks_show_the_truth_that_tables_show(board: str) -> None:
             assert describe_position(networks, marks, ties="soonest").moves == found.moves, "ties make no difference"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("games", "seed"), [(32, 1), (2000, 1), (4000, 2)])
 def test_evaluate_says_of_networks_what_show_does(games: int, seed: int) -> None:
     """A seat is unbeatable if and only if no move picked there, in any game, is a true loss."""
@@ -426,6 +435,7 @@ def test_networks_of_64_cells_have_positions() -> None:
     assert "not known: the board is too large to enumerate" in show_text(found)
 
 
+@pytest.mark.slow
 def test_where_marks_fall_a_search_knows_the_truth_late_in_a_game() -> None:
     with at_board("two-ply", "7x8x4-gravity") as agent:
         unknown = describe_position(agent, "d d d")

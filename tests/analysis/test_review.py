@@ -28,6 +28,7 @@ def a_game(board: Board, seed: int) -> Game:
     return Game(board, tuple(random_game(board, random.Random(seed))))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_moves_that_worsen_the_result_and_no_others_are_named(name):
     board = parse_board(name)
@@ -52,6 +53,7 @@ def test_moves_that_worsen_the_result_and_no_others_are_named(name):
     assert found > 5
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 def test_a_run_reviews_as_minimax_does(symmetry):
     run = ttt.train(1000, symmetry=symmetry)
@@ -120,6 +122,7 @@ def test_where_marks_fall_a_search_reviews_a_game():
     assert slips[-1][:4] == (11, 1, 36, 1) and slips[-1].after == Prospect(-1, 2)
 
 
+@pytest.mark.slow
 def test_where_marks_fall_the_end_of_a_game_is_reviewed():
     """The first moves of a larger board take a longer search."""
     game = Game(board := parse_board("7x8x4-gravity"), tuple(parse_moves(list("ddddd"), board)))
@@ -127,6 +130,7 @@ def test_where_marks_fall_the_end_of_a_game_is_reviewed():
         assert known_from(agent, game) == 5 and review(agent, game) is None
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("width", [20, 40])
 def test_lines_keep_their_width(width):
     lines = [
@@ -137,6 +141,7 @@ def test_lines_keep_their_width(width):
     assert 10 < max(map(len, lines)) <= max(width, 27) and not any(line.endswith(" ") for line in lines)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [*NAMES, "4x4x3"])
 def test_what_is_overlooked_is_what_two_plies_show(name: str) -> None:
     board, seen = parse_board(name), set()

@@ -71,6 +71,7 @@ def knowing(learner: str) -> Run:
     return dataclasses.replace(run, tables=run.tables._replace(**{name: table}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_verdicts_are_those_of_exact_evaluation(learner: str) -> None:
     verdicts = set()
@@ -87,7 +88,7 @@ def test_verdicts_are_those_of_exact_evaluation(learner: str) -> None:
     assert verdicts == {"proved", "refuted"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("board", TINY)
 @pytest.mark.parametrize("learner", ["td", "greedy-td"])
 def test_verdicts_on_other_boards_are_those_of_the_oracle(learner: str, board: str) -> None:

@@ -36,6 +36,7 @@ def test_a_smallest_player_is_written_checked_played_and_kept_as_a_run(tmp_path,
     assert code == 0 and [move["name"] for move in shown["moves"] if move["probability"]] == ["5"]
 
 
+@pytest.mark.slow
 def test_a_certificate_plays_on_its_own_board(tmp_path, capfd):
     file = tmp_path / "wins.npz"
     found = ttt.smallest_proof("3x4x3", goal="always-wins", certificate=file)
@@ -49,6 +50,7 @@ def test_a_certificate_plays_on_its_own_board(tmp_path, capfd):
         CertifiedAgent(certificate, certificate.board)
 
 
+@pytest.mark.slow
 def test_a_run_limits_the_moves():
     run = ttt.train(200_000, seed=1)
     within = ttt.smallest_proof(seat="second", within=run, time_limit=1)
@@ -72,6 +74,7 @@ def test_an_agent_with_nothing_to_choose_has_a_smallest_proof(board, images, pos
     assert found.minimal and found.positions == found.candidates == positions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weigh", ["depth", "beads"])
 def test_other_quantities_can_be_smallest(weigh):
     found = ttt.smallest_proof(seat="second", weigh=weigh)
@@ -99,6 +102,7 @@ def test_what_cannot_be_had_is_said_in_a_line(words, said, capfd):
     assert code == 2 and not out and said in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_solver_ends_with_the_program():
     """Its input ends when the program is killed; this covering of 1,500 random triples would take it hours."""
     rng = np.random.default_rng(1)

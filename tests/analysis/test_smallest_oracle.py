@@ -69,6 +69,7 @@ def reachable(board):
             yield definition, choices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seat", "harmless", "size", "players"),
     [("first", False, 13, 5), ("first", True, 22, 111), ("second", False, 66, 147_456), ("second", True, 71, 786_432)],
@@ -88,6 +89,7 @@ LONG = ["2x3x2", "3x2x2", "3x3x2", "3x3-gravity", "3x3-misere", "2x4x3-gravity",
 BOARDS = [*QUICK, *(pytest.param(board, marks=pytest.mark.slow) for board in LONG)]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", BOARDS)
 def test_no_choice_is_smaller_than_the_smallest_proof(board):
     for definition, choices in reachable(board):
@@ -98,6 +100,7 @@ def test_no_choice_is_smaller_than_the_smallest_proof(board):
         assert definition["harmless"] or found.certificate.move.size == size
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", [*QUICK, "3x3-gravity"])
 def test_a_goal_is_refused_where_no_choice_reaches_it(board):
     for definition in DEFINITIONS:
@@ -120,6 +123,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", OTHERS)
 def test_no_player_is_shallower_or_smaller_among_the_shallow_ones(board):
     for definition, _ in reachable(board):
@@ -130,6 +134,7 @@ def test_no_player_is_shallower_or_smaller_among_the_shallow_ones(board):
         assert found.minimal and (found.depth, found.positions, found.cost) == (depth, size, size), definition
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", OTHERS)
 def test_no_player_needs_fewer_matchboxes(board):
     oracle = variant_of(parse_board(board))

@@ -102,6 +102,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.slow
 def test_points_and_places():
     runs = [weak(), settled(), forfeiting(), weak()]
     found = all_play_all(runs, ["a", "b", "c", "d"])
@@ -144,6 +145,7 @@ def replay(first: Run, second: Run, games: int, seed: int, seats: tuple[int, int
     return Tally(counts[FIRST_WINS], counts[DRAW], counts[SECOND_WINS])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_played_games_are_those_of_a_plain_replay(name):
     runs = [make() for make in PAIRS[name]]
@@ -226,6 +228,7 @@ def test_a_scripted_player_can_be_met(name):
     assert all(abs(z) < 4.5 for one in found.meetings for z in one.deviations)
 
 
+@pytest.mark.slow
 def test_a_scripted_player_picks_what_kernels_do():
     """It shows what its opponent knows of the moves."""
     agent = weak()
@@ -304,6 +307,7 @@ def test_deviations_agree_with_the_interval():
     assert deviation(0.1, 0.0, 10) == math.inf and deviation(0.9, 1.0, 10) == -math.inf
 
 
+@pytest.mark.slow
 def test_the_spread_of_points_is_that_of_many_samples():
     """95 % of 200 tournaments lie within their own margin of the exact points: 180 or fewer has a chance of 0.3 %."""
     runs, names = [weak(), trained("minimax-q", 300)], ["a", "b"]

@@ -165,6 +165,7 @@ def test_it_compiles_what_is_missing_and_says_what_there_is(tmp_path: Path) -> N
     assert kernel.stat().st_size > 100
 
 
+@pytest.mark.slow
 def test_what_cannot_be_done_costs_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     done = warm(tmp_path / "file")

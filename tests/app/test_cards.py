@@ -144,6 +144,7 @@ class Child:
                 self.play_anything(self.board.after(position, cell))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", range(-1, len(CASES)))
 def test_whoever_follows_the_cards_reaches_the_goal(case: int) -> None:
     certificate = made(case)
@@ -155,6 +156,7 @@ def test_whoever_follows_the_cards_reaches_the_goal(case: int) -> None:
     assert certificate.symmetric or not any(name.endswith("b") for name in child.faces)
 
 
+@pytest.mark.slow
 def test_thirteen_cards_have_eighteen_faces_on_a_page_of_text_and_one_sheet() -> None:
     deck = deck_of(made(-1))
     assert (len(deck.cards), sum(map(len, deck.cards))) == (13, 18)
@@ -183,6 +185,7 @@ def test_the_words_fit_the_certificate() -> None:
     assert wins.title == "4 cards with which X always wins: board 2x3x2" and "Signs" not in dict(wins.paragraphs)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", [-1, 8])
 def test_the_sheets_hold_what_the_page_holds(case: int) -> None:
     certificate = made(case)
@@ -199,6 +202,7 @@ def test_the_sheets_hold_what_the_page_holds(case: int) -> None:
     assert sorted(apart) == sorted(wanted)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", [-1, 3, 7, 9])
 def test_the_page_lays_the_cards_as_a_child_does(case: int, tmp_path: Path) -> None:
     certificate = made(case)
@@ -211,6 +215,7 @@ def test_the_page_lays_the_cards_as_a_child_does(case: int, tmp_path: Path) -> N
         assert found["laid"]["marks"] == "".join(".XO"[mark] for mark in position)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [-1, 4, 7, 9])
 def test_the_page_plays_the_cards(case: int, tmp_path: Path) -> None:
     certificate = made(case)

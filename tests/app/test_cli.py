@@ -49,6 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # --- train ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_train_prints_a_table_the_file_and_what_to_do_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     done = finished([*PROGRAM, "train", "--games", "100000", "--seed", "1"], cwd=tmp_path, timeout=SECONDS)
     assert done.returncode == 0
@@ -95,7 +96,7 @@ def test_options_reach_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "in batches of auto (flow)" in command_here(capsys, "info", "flow.h5")[1]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_training_keeps_what_was_learnt(tmp_path: Path, number: signal.Signals) -> None:
     words = [*PROGRAM, "train", "--games", "2000000000", "-o", "run.h5"]  # it would take minutes
@@ -227,7 +228,7 @@ def test_a_signal_before_any_command_ends_with_a_line(name: str) -> None:
 # --- compiling ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "number"),
     [
@@ -261,6 +262,7 @@ def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(
     assert names(work) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", mostly_slow([{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}], {}))
 def test_a_spinner_turns_at_a_terminal_while_kernels_are_compiled(
     environment: dict[str, str], folder: Path, tmp_path: Path
@@ -426,7 +428,7 @@ def test_the_spinner_counts_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None
         assert re.fullmatch(r"compiling kernels \(once\): 1 done, \d+ s", drawn[-1]().text.plain)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -512,6 +514,7 @@ def test_info_says_what_a_file_holds(folder: Path, capsys: pytest.CaptureFixture
     assert found["unbeatable"] == {"first": True, "second": True}
 
 
+@pytest.mark.slow
 def test_commands_import_nothing_heavy_that_they_do_not_need(folder: Path) -> None:
     """A library takes up to half a second, and pydantic a tenth of a short training.  One process runs all in turn."""
     script = (
@@ -530,6 +533,7 @@ def test_commands_import_nothing_heavy_that_they_do_not_need(folder: Path) -> No
     assert_plain(done.stdout)
 
 
+@pytest.mark.slow
 def test_modules_of_pictures_and_terminals_import_their_libraries_only_to_draw() -> None:
     """Where matplotlib is missing, a line says how to install it."""
     code = """
@@ -557,6 +561,7 @@ def test_a_folder_that_takes_no_files_and_an_opponent_that_is_no_run_cost_a_line
         assert (status, out, err.count("\n")) == (1, "", 1) and err.startswith("ttt-batch: ") and said in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["info", "watch"])
 def test_a_reader_that_leaves_is_no_error(folder: Path, name: str) -> None:
     """At once, or after the first line of a command that goes on to write."""
@@ -574,6 +579,7 @@ def test_a_reader_that_leaves_is_no_error(folder: Path, name: str) -> None:
 # --- play -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_unbeatable_agent_is_not_beaten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not by trying the cells in any order: entries for taken cells are refused and cost nothing."""
     played = []
@@ -588,6 +594,7 @@ def test_the_unbeatable_agent_is_not_beaten(folder: Path, capsys: pytest.Capture
     assert played[-1] == played[-2]
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_a_terminal_saves_and_the_bar_is_live(tmp_path: Path) -> None:
     with at_a_terminal(*PROGRAM[1:], "train", "--games", "2000000000", "-o", "run.h5") as child:
         child.expect(r"unbeatable since [\d,]+")

@@ -33,6 +33,7 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_playing_without_an_input(here):
     """As a job that nobody talks to: standard input is closed."""
     line = f"'{sys.executable}' -m ttt_batch play good.h5 <&-"
@@ -41,7 +42,7 @@ def test_playing_without_an_input(here):
     assert done.stdout.endswith("Goodbye. You 0, agent 0, draws 0.\n")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 130), (signal.SIGINT, 0)])
 def test_a_game_that_is_told_to_end(here, number, status):
     """Ctrl-C is a person's way to leave; what ends the program from outside is not."""
@@ -106,6 +107,7 @@ def test_updates_never_replace_another_run(here, capsys, monkeypatch, tmp_path):
     assert status == 0 and "train --resume does not go on with" in err
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("stored", [False, True])
 def test_play_menace_shows_its_boxes_and_what_they_learn(capsys, monkeypatch, tmp_path, stored):
     """Each box, the bead drawn, and the change; the session's games teach it, and only --learn stores that."""

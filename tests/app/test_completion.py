@@ -56,6 +56,7 @@ def test_a_shell_completes(typed, offered, capsys, monkeypatch):
     assert set(capsys.readouterr().out.split()) == offered
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/bin/bash").exists(), reason="asks a bash")
 def test_completion_installs_itself(tmp_path):
     """What it writes asks the program, which answers with the words that a shell offers."""
@@ -68,6 +69,7 @@ def test_completion_installs_itself(tmp_path):
     assert finished([sys.executable, "-m", "ttt_batch"], env={**os.environ, **asked}, check=True).stdout == "train\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/bin/bash").exists(), reason="asks a bash")
 def test_completion_that_cannot_be_installed_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()

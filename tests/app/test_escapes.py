@@ -113,7 +113,7 @@ def test_every_command_is_attacked():
     assert list(USES) == list(COMMANDS)
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", EACH, ids=" ".join)
 def test_hostile_names(here, capsys, files, words):
     if words[:2] == ("learn-from", GAMES) and "--skip-bad" not in words:
@@ -131,6 +131,7 @@ def test_hostile_names(here, capsys, files, words):
         assert_tame(next(here.glob("n-*")).read_text("utf-8"))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("words", MOST, ids=" ".join)
 def test_names_that_ascii_lacks(here, capsys, files, words, monkeypatch):
     """As with LANG=C or PYTHONIOENCODING=ascii: what cannot be encoded is written as an escape."""
@@ -157,6 +158,7 @@ def hostile_run(content: bytes) -> bytes:
     return sealed(changed(content, change))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("words", [words for words in MOST if RUN in words], ids=" ".join)
 def test_hostile_provenance(here, capsys, files, words):
     files = files | {RUN: hostile_run(files[RUN]), GAMES: files[GAMES].splitlines(keepends=True)[0]}
@@ -377,6 +379,7 @@ def test_names_to_copy_into_a_shell():
     assert all(for_shell(name).isprintable() for name in names)
 
 
+@pytest.mark.slow
 @needs_full
 @pytest.mark.parametrize(
     ("line", "expected", "said"),

@@ -52,6 +52,7 @@ def test_the_lists_hold_every_command_and_every_rule() -> None:
     assert {rule for board in BOARDS for rule in parse_board(board).rules} == set(BOARD_RULES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", mostly_slow(BOARDS, *QUICK))
 def test_every_command_takes_a_board_of_every_rule(
     board: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -48,6 +48,7 @@ def run() -> ttt.Run:
     return ttt.train(220, learner="menace", batch=1, seed=3)
 
 
+@pytest.mark.slow
 def test_a_box_for_every_choice_of_the_first_player(run: ttt.Run) -> None:
     boxes = boxes_of(run)
     assert [box.number for box in boxes] == list(range(1, 305))

@@ -83,6 +83,7 @@ def test_curves_are_told_apart_without_colours() -> None:
     assert all(character < "\x7f" for line in make_chart(series, 60, 14, ascii=True).lines for character in line)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 20), (20, 9), (120, 50), (16, 4), (3, 1)])
 @pytest.mark.parametrize("ascii", [True, False])
 def test_a_picture_fits(width: int, height: int, ascii: bool, run: Run, tmp_path: Path) -> None:
@@ -224,6 +225,7 @@ def test_ctrl_c_ends_the_watch_and_leaves_the_picture(
     assert f"{partial.games:,} of 65,536 games" in out.getvalue().rpartition("\x1b[?1049l")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
 def test_a_real_terminal_of_forty_columns(run: Run, tmp_path: Path) -> None:
     path = run.save(tmp_path / "run.h5")
@@ -247,6 +249,7 @@ def saved_and_changed(run: Run, path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_file_that_another_program_changed_is_drawn_if_trusted(run: Run, tmp_path: Path) -> None:
     path = saved_and_changed(run, tmp_path / "run.h5")
     for stream in (io.StringIO(), Terminal()):
@@ -256,6 +259,7 @@ def test_a_file_that_another_program_changed_is_drawn_if_trusted(run: Run, tmp_p
         assert "65,536 games" in stream.getvalue()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("term", ["dumb", "unknown", "", "xterm"])
 def test_a_terminal_that_only_prints_lines_gets_one_picture(
     term: str, partial: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -292,7 +296,7 @@ def live_command(path: Path, folder: Path) -> Any:
     return pexpect.spawn("/bin/sh", words, dimensions=(20, 80), encoding="utf-8", env=environment)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
 @pytest.mark.parametrize(
     ("name", "status"), [("q", 0), ("quit\r", 0), ("SIGINT", 0), ("SIGTERM", 130), ("SIGHUP", 130)]
@@ -318,6 +322,7 @@ def test_however_it_is_ended_the_terminal_is_as_it_was(name: str, status: int, p
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
 def test_closing_the_terminal_ends_it_with_one_line(partial: Run, tmp_path: Path) -> None:
     child = live_command(partial.save(tmp_path / "run.h5"), tmp_path)

@@ -37,6 +37,7 @@ def texts(axes: Any) -> list[str]:
     return [text.get_text() for text in axes.texts]
 
 
+@pytest.mark.slow
 def test_a_frame_for_each_kept_point(td: Run, drawn: Path) -> None:
     from PIL import Image
 
@@ -89,6 +90,7 @@ def test_the_truth_is_that_of_best_play(td: Run) -> None:
     assert texts(screen.figure.axes[middle]) == ["draw", "loss"] * 2 + ["X"] + ["loss", "draw"] * 2
 
 
+@pytest.mark.slow
 def test_a_movie_of_chances_has_no_true_numbers_and_no_second_seat() -> None:
     for learner, seats in (("menace", "as first"), ("reinforce", "in both seats")):
         run = ttt.train(games=200, learner=learner, keep_points=True, batch=1)
@@ -105,6 +107,7 @@ def test_a_movie_of_chances_has_no_true_numbers_and_no_second_seat() -> None:
             assert sum(opening.values.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -171,6 +174,7 @@ def test_without_matplotlib(td: Run, tmp_path: Path, monkeypatch: pytest.MonkeyP
         draw_picture([td], ["td"], tmp_path / "learn.gif", "movie")
 
 
+@pytest.mark.slow
 def test_a_movie_at_the_pace_of_a_lesson(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A frame stands as long as the games to the next point take, which double their pace every five seconds."""
     from PIL import Image

@@ -227,6 +227,7 @@ def test_every_near_miss_leads_somewhere():
     assert not {word for words in usage.COMMANDS.values() for word in words.split()} & set(COMMANDS)
 
 
+@pytest.mark.slow
 def test_every_word_of_other_programs_names_what_is_meant(capsys):
     for meant, words in usage.COMMANDS.items():
         for word in words.split():
@@ -270,6 +271,7 @@ def test_show_asks_for_an_agent_of_a_board_before_the_position(here, capsys, typ
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("typed", "same"),
     [
@@ -299,6 +301,7 @@ def test_studies_are_among_the_newest_where_they_may_be(here, capsys, typed):
     assert err == "taking study.h5, the newest run or study here\n"
 
 
+@pytest.mark.slow
 def test_plot_takes_the_newest_of_which_there_is_such_a_picture(here, capsys):
     pytest.importorskip("matplotlib")
     for typed, wrote in (
@@ -309,6 +312,7 @@ def test_plot_takes_the_newest_of_which_there_is_such_a_picture(here, capsys):
         assert command(capsys, "plot", *typed.split())[:2] == (0, f"wrote {wrote}\n")
 
 
+@pytest.mark.slow
 def test_play_takes_the_newest_run_of_the_board_or_trains_one(here, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert command(capsys, "play", "--board", "2x3")[2].startswith("playing small.h5, the newest run here\n")

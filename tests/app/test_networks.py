@@ -17,6 +17,7 @@ def file(pattern_run: PatternRun, tmp_path: Path) -> Path:
     return pattern_run.save(tmp_path / "run.h5")
 
 
+@pytest.mark.slow
 def test_a_person_plays_networks(pattern_run: PatternRun) -> None:
     out = io.StringIO()
     answers = "h\na1\nb1\nc1\nd1\na2\nb2\nc2\nd2\na3\nb3\nc3\nd3\na4\nb4\nc4\nd4\nq\nq\n"
@@ -26,6 +27,7 @@ def test_a_person_plays_networks(pattern_run: PatternRun) -> None:
     assert "The agent wins." in out.getvalue() or "Draw." in out.getvalue()
 
 
+@pytest.mark.slow
 def test_commands_take_networks(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in (
         (("show", file, "b2"), "agent   plays "),
@@ -86,6 +88,7 @@ def test_tuples_for_boards_whose_default_ones_do_not_fit(tmp_path: Path, capsys:
     assert (tmp_path / "patterns-1x30x20.h5").exists()
 
 
+@pytest.mark.slow
 def test_small_boards_show_the_truth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Hints, reviews, `show`, `watch` and the opening's picture say of networks what they say of tables."""
     file, out = tmp_path / "small.h5", io.StringIO()
@@ -120,6 +123,7 @@ def test_given_games_for_a_run_that_another_program_changed(
     assert command(capsys, *words, "--trust")[0] == 0
 
 
+@pytest.mark.slow
 def test_check_makes_the_recorded_proofs_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A verdict that another program wrote is found out, even if the file is trusted."""
     import h5py

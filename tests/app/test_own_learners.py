@@ -92,6 +92,7 @@ def test_every_command_says_which_code_it_needs_and_runs_none(here: Path, capsys
     assert not (here / "ran").exists()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", [name for name in OPEN if name not in ("play", "plot", "prove")])
 def test_every_command_opens_a_run_whose_code_is_named(here: Path, capsys, name: str) -> None:
     status, _, err = command(capsys, name, *arguments(name), "--learner", "own.py:MINE")

@@ -231,7 +231,7 @@ def test_opponents_and_starts_are_named_or_known_by_their_digests() -> None:
     ]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_are_drawn_as_they_are(kind: str, td: Run, tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     from matplotlib.text import Text
@@ -246,6 +246,7 @@ def test_names_are_drawn_as_they_are(kind: str, td: Run, tmp_path: Path, recwarn
         assert not shown.get_parse_math()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("counts", "labels"), [((40, 70), {"40", "60"}), ((1, 9_000), {"1", "100", "1 k"})])
 def test_counts_are_labelled_without_mathematics(counts: tuple[int, int], labels: set[str]) -> None:
     with package_style():
@@ -338,7 +339,7 @@ def test_first_moves_are_told_apart_up_to_symmetry() -> None:
     assert first_moves(run)[0] in {{0: 0, 2: 0, 3: 0, 5: 0, 1: 1, 4: 1}[cell] for cell in run.candidates((EMPTY,) * 6)}
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "board"), [("td", "3x3"), ("minimax-q", "3x3")])
 def test_reach_is_what_playing_every_game_out_gives(learner: str, board: str) -> None:
     run = ttt.train(games=512, batch=64, learner=learner, board=board, epsilon="0.9->0.4:linear")
@@ -400,7 +401,7 @@ def test_coverage_of_a_growing_board_counts_what_was_met(grown: Run) -> None:
     assert cover.positions[1] == 6  # td takes all images of a position for one there
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "suffix"), [("curves", ".svg"), ("opening", ".svg"), ("coverage", ".png")])
 def test_a_picture_is_the_same_bytes_twice(kind: str, suffix: str, td: Run, tmp_path: Path) -> None:
     first = draw_picture([td], ["a.h5"], tmp_path / f"one{suffix}", kind)
@@ -428,6 +429,7 @@ def test_every_kind_of_run_has_every_kind_of_picture(kind: str, td: Run, grown: 
     draw_picture([*runs[1:], grown], ["a.h5", "b.h5", "c.h5", "d.h5"], tmp_path / "all.png", kind)
 
 
+@pytest.mark.slow
 def test_nothing_of_matplotlib_is_changed_for_others(td: Run, tmp_path: Path) -> None:
     import matplotlib
 
@@ -486,6 +488,7 @@ def test_values_never_seen_are_named_as_such() -> None:
     assert any(text.get_text() == "new" for text in figure.subfigs[0].axes[0].texts)
 
 
+@pytest.mark.slow
 def test_networks_have_proofs_to_show(pattern_run: PatternRun, grown: Run, tmp_path: Path) -> None:
     panels = learning_panels([pattern_run])
     assert [panel.name for panel in panels] == ["in_play", "proof", "proof_positions"]
@@ -518,6 +521,7 @@ def written(figure: Any) -> str:
     return " ".join(text.get_text().replace("\n", " ") for text in figure.findobj(Text))
 
 
+@pytest.mark.slow
 def test_a_seat_that_is_not_played_is_not_drawn(menace: Run, td: Run) -> None:
     panels = learning_panels([menace])
     assert [panel.name for panel in panels] == ["versus_random", "unbeatable", "optimal_share", "in_play"]
@@ -563,6 +567,7 @@ def test_the_opening_of_a_first_player_is_where_it_moves(menace: Run) -> None:
     assert "Chances of the opening" in shown and "O replies" not in shown and "by its beads" in shown
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("learner", ["menace", "reinforce"])
 def test_reach_by_chances_is_what_playing_every_game_out_gives(learner: str) -> None:
     run = ttt.train(games=100, learner=learner, batch=1)

@@ -29,6 +29,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_networks_and_their_certificates(
     networks: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,6 +139,7 @@ def test_refusals(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert (status, out) == (2, "") and len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_corrected_player_is_proved_and_certified(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,6 +22,7 @@ def td(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_agents_go_wherever_the_commands_take_them(td: Path, tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     """By name, as a callable and at a board: all the same agent."""
     (tmp_path / "mine.py").write_text("def first(boards, to_move, legal):\n    return legal.argmax(1)\n")
@@ -54,6 +55,7 @@ def test_agents_go_wherever_the_commands_take_them(td: Path, tmp_path: Path, cap
         ttt.train(10, board="4x4x3", opponent=ttt.agents.at_board(FIRST))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["train", "study", "confirm", "learn_from", "prove"])
 def test_progress_is_true_a_function_or_nothing(name: str, td: Path, capsys: Any) -> None:
     seen: list[Any] = []
@@ -82,6 +84,7 @@ def test_progress_is_true_a_function_or_nothing(name: str, td: Path, capsys: Any
             calls[name](wrong)
 
 
+@pytest.mark.slow
 def test_a_study_without_a_file_is_kept_in_memory(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     options: dict[str, Any] = {"learner": "td", "games": "2k", "alpha": "0.1,0.5", "seeds": 3}
@@ -227,5 +230,6 @@ def test_a_wrong_argument_is_refused_in_a_line_and_nothing_is_written(name: str,
     assert td.read_bytes() == before and [path.name for path in tmp_path.iterdir()] == ["link.h5"]
 
 
+@pytest.mark.slow
 def test_names_of_a_picture_may_be_numbers(td: Path, tmp_path: Path) -> None:
     assert ttt.plot(td, names=[3], out=tmp_path / "x.png").stat().st_size > 0  # type: ignore[list-item]

@@ -55,6 +55,7 @@ def test_a_table_from_elsewhere_is_not_unbeatable_since_game_0(capsys):
     assert "since" not in command(capsys, "info", "again.h5")[1]
 
 
+@pytest.mark.slow
 def test_no_zero_has_a_sign(capsys):
     assert json.loads(to_json({"a": [-0.0, {"b": -0.0}], "c": -1.5})) == {"a": [0, {"b": 0}], "c": -1.5}
     assert "-0.0" not in to_json([-0.0])

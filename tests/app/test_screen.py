@@ -333,6 +333,7 @@ def plain(line: str) -> str:
     return re.sub("\x1b\\[[0-9;]*m", "", line)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", [BOARD, FOUR, SIX, Board(1, 64, 5), Board(1, 9, 3)], ids=lambda b: b.name)
 @pytest.mark.parametrize("colour", [False, True])
 def test_every_size_is_filled_and_never_passed(board, colour):
@@ -383,6 +384,7 @@ def test_colour_moves_nothing():
     assert "48;5;208mL2" in legend and plain(legend) == "W3 win in 3 plies, D draw, L2 loss in 2"
 
 
+@pytest.mark.slow
 def test_random_keys_never_break_a_session():
     rng = random.Random(3)
     keys = [*"123456789weasdzxchurn?yp ", *STEPS, "enter", "escape", "backspace", "home", "end", "pageup", "pagedown"]
@@ -508,7 +510,7 @@ LEAVING = {
 }
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("how", LEAVING)
 def test_the_terminal_is_left_clean_with_the_last_board_on_it(how):
     with at_a_terminal("-c", PROGRAM, NO_COLOR="1") as child:
@@ -535,6 +537,7 @@ def test_the_terminal_is_left_clean_with_the_last_board_on_it(how):
         assert child.exitstatus == 0 and "Score(wins=0, losses=0, draws=0)" in rest
 
 
+@pytest.mark.slow
 def test_what_is_typed_before_the_screen_is_there_is_played_and_nothing_is_left_for_the_shell():
     with at_a_terminal("-c", AFTER_LOADING, NO_COLOR="1") as child:
         child.expect_exact("reading it\r\n")
@@ -548,6 +551,7 @@ def test_what_is_typed_before_the_screen_is_there_is_played_and_nothing_is_left_
         assert "uit" not in child.before
 
 
+@pytest.mark.slow
 def test_a_terminal_may_change_its_size_while_playing():
     with at_a_terminal("-c", PROGRAM) as child:
         child.expect_exact("Your move (X): _")
@@ -562,6 +566,7 @@ def test_a_terminal_may_change_its_size_while_playing():
         child.expect(pexpect.EOF)
 
 
+@pytest.mark.slow
 def test_a_key_redraws_only_what_changed():
     with at_a_terminal("-c", PROGRAM, NO_COLOR="1") as child:
         child.expect_exact("Your move (X): _")
@@ -575,7 +580,7 @@ def test_a_key_redraws_only_what_changed():
     assert "Your move" not in sent and "\x1b[2J" not in sent and len(sent) < 120
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"TERM": ""}])
 def test_a_terminal_that_only_prints_lines_has_prompts(environment):
     with at_a_terminal("-c", PROGRAM, **environment) as child:

@@ -122,6 +122,7 @@ def test_keys_pause_step_and_change_the_pace(monkeypatch: pytest.MonkeyPatch) ->
     assert Pace("1", lambda: False).lines() == []  # no keys are promised where none are read
 
 
+@pytest.mark.slow
 def test_watching_shows_on_a_terminal_and_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,6 +144,7 @@ def test_watching_shows_on_a_terminal_and_changes_nothing(
     assert all(run == runs[0] for run in runs)
 
 
+@pytest.mark.slow
 def test_keys_change_nothing_of_the_run() -> None:
     """They are typed on a terminal of its own, pause, step and hurry, and leave the terminal as it was."""
     words = ["--games", "300", "--batch", "1", "--seed", "5", "--watch", "-o", "keys.h5"]

@@ -91,6 +91,7 @@ def test_hints_and_watching_tell_chances(run: Run) -> None:
     assert "Per cent: how likely the agent is to" in seen.getvalue()
 
 
+@pytest.mark.slow
 def test_moves_below_its_strength_have_its_chances(run: Run, tmp_path: Path) -> None:
     games, chances = 4000, run.move_values(0)
     weak = HandicappedAgent(run, 0.0, 0.0, random.Random(1))
@@ -102,6 +103,7 @@ def test_moves_below_its_strength_have_its_chances(run: Run, tmp_path: Path) -> 
     assert max(chances.values()) > 0.2
 
 
+@pytest.mark.slow
 def test_the_page_has_chances(run: Run, tmp_path: Path) -> None:
     found = drive(run, tmp_path)
     for text, said in list(found["positions"].items())[:300]:

@@ -100,6 +100,7 @@ def setting_with(study: StudyFile, **values: Any) -> int:
 # --- numbers ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("fill", [store_all, some])
 def test_metrics_at_the_end_are_those_of_each_learner(made: Callable[..., Path], fill: Any) -> None:
     with open_study(made(fill=fill)) as study:
@@ -154,6 +155,7 @@ def test_seeds_are_summed_up_as_numpy_does_it() -> None:
                 assert np.isnan(part[i]) and np.isnan(timed[i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hits", [0, 1, 7, 20])
 def test_intervals_of_shares_are_those_of_wilson(hits: int) -> None:
     from scipy.stats import binomtest
@@ -175,6 +177,7 @@ def test_the_estimate_reaches_the_share_that_happened() -> None:
 # --- what is drawn -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("metric", ["error", "proof"])
 def test_a_line_of_sensitivity_is_the_middle_of_the_seeds(path: Path, metric: str) -> None:
     drawn = panels(figure(path, "sensitivity", metric, learner="td"))[""]
@@ -202,6 +205,7 @@ def test_many_lines_have_a_panel_for_each_learner(made: Callable[..., Path]) -> 
     assert "line: median of the seeds" in texts(drawn).lower() and "12 settings with 3 seeds each" in texts(drawn)
 
 
+@pytest.mark.slow
 def test_the_horizontal_axis_is_alpha_or_the_first_one_that_differs(made: Callable[..., Path]) -> None:
     def axis(seeds: int = 1, **options: Any) -> tuple[str, bool, bool]:
         with open_study(made({**BATCHED, **options}, seeds)) as study:
@@ -217,6 +221,7 @@ def test_the_horizontal_axis_is_alpha_or_the_first_one_that_differs(made: Callab
     assert axis() == ("alpha", False, False)
 
 
+@pytest.mark.slow
 def test_curves_are_medians_and_shares_over_games(path: Path) -> None:
     drawn = panels(figure(path, "curves", alpha="0.1,0.2", learner="td"))
     with open_study(path) as study:
@@ -250,6 +255,7 @@ def test_settling_rises_by_the_seeds_that_are_proved(path: Path) -> None:
                 assert shares == pytest.approx(wanted)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("metric", ["error", "proof"])
 def test_a_cell_has_the_number_of_its_setting(made: Callable[..., Path], metric: str) -> None:
     several = made({**BATCHED, "epsilon": "0.1,0.2", "alpha": "0.1,0.2,0.4"}, 4)
@@ -280,6 +286,7 @@ def test_what_is_not_done_is_said_and_not_drawn(made: Callable[..., Path]) -> No
     assert line.get_xdata().tolist() == [0.2]
 
 
+@pytest.mark.slow
 def test_of_many_settings_the_best_are_drawn_and_the_others_named(made: Callable[..., Path]) -> None:
     forty = made({**BATCHED, "alpha": "0.001..1:40log"}, 3)
     for kind, metric in (("curves", "error"), ("settling", "proof")):
@@ -307,7 +314,7 @@ EXTREMES: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mostly_slow(EXTREMES, *(case for case in EXTREMES if case != "large")))
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_do_not_overlap(made: Callable[..., Path], case: str, kind: str, recwarn: Any) -> None:
@@ -343,6 +350,7 @@ def test_labels_that_touch_are_left_out() -> None:
     assert readable([], []) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "suffix"), [("curves", ".svg"), ("heat", ".png")])
 def test_a_picture_is_the_same_bytes_again(path: Path, tmp_path: Path, kind: str, suffix: str) -> None:
     drawn = {
@@ -407,6 +415,7 @@ def test_what_settling_needs_is_named(made: Callable[..., Path], tmp_path: Path,
         draw_picture([], [], tmp_path / "x.png", "settling", study=path)
 
 
+@pytest.mark.slow
 def test_a_study_is_drawn_by_the_command(path: Path, tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "steps.h5").write_bytes(path.read_bytes())
     assert tuple(KINDS) == STUDY_KINDS
@@ -496,6 +505,7 @@ def test_metrics_of_networks_are_what_their_proofs_say(networks: Path) -> None:
             )
 
 
+@pytest.mark.slow
 def test_every_kind_of_picture_shows_networks(networks: Path, tmp_path: Path) -> None:
     for kind in STUDY_KINDS:
         path = draw_picture([], [], tmp_path / f"{kind}.png", kind, study=networks)
@@ -518,6 +528,7 @@ def test_what_networks_have_not_is_refused(networks: Path, tmp_path: Path) -> No
         draw_picture([], [], tmp_path / "a.png", "sensitivity", study=networks, metric="proof", only={"prove_every": 0})
 
 
+@pytest.mark.slow
 def test_a_title_names_only_what_is_drawn(made: Callable[..., Path]) -> None:
     def of_td(study: StudyWriter) -> None:
         for setting, seed in missing(study):
@@ -530,6 +541,7 @@ def test_a_title_names_only_what_is_drawn(made: Callable[..., Path]) -> None:
     assert all("backward-q" not in text for text in legend(drawn["sensitivity"]))
 
 
+@pytest.mark.slow
 def test_a_learner_that_plays_first_alone_has_one_seat_and_no_values(tmp_path: Path) -> None:
     path = tmp_path / "study.h5"
     ttt.study(learner="menace", games=50, seeds=2, out=path)

@@ -35,12 +35,14 @@ def shell(script: str, folder: Path, **environment: str) -> "subprocess.Complete
     )
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_stops_nothing(folder: Path) -> None:
     done = shell("T train --games 2000000 --batch 1000 --out left.h5 2>&1 | head -1", folder)
     assert "Traceback" not in done.stdout + done.stderr
     assert ttt.load(folder / "left.h5").games == 2_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", mostly_slow([">&-", "2>&-", "<&-", ">&- 2>&- <&-"], ">&-"))
 def test_closed_streams(folder: Path, closed: str) -> None:
     name = f"closed-{sum(closed.encode())}.h5"
@@ -51,7 +53,7 @@ def test_closed_streams(folder: Path, closed: str) -> None:
     assert done.returncode == 1 and "Traceback" not in done.stderr
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [
@@ -77,6 +79,7 @@ def test_odd_surroundings(folder: Path, environment: dict[str, str]) -> None:
         assert not re.search(r"[^\n\x20-\x7e]", done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", ["info run.h5", "train --games 10"])
 def test_a_current_folder_that_is_gone(tmp_path: Path, typed: str) -> None:
     done = shell(f"mkdir gone; cd gone; rmdir ../gone; T {typed}", tmp_path)
@@ -91,6 +94,7 @@ def test_no_home_at_all(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "") and done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "remedy"),
     mostly_slow(
@@ -134,6 +138,7 @@ print(ttt.load("run.h5").games)
 """
 
 
+@pytest.mark.slow
 def test_python_may_mend_the_variable_and_go_on(folder: Path) -> None:
     refused, games = python(MENDED, folder, NUMBA_OPT="9")
     assert "NUMBA_OPT is '9'" in refused and games == "20000"
@@ -148,6 +153,7 @@ print(os.environ["MPLBACKEND"], matplotlib.rcParams._get("backend"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
 @pytest.mark.parametrize(
     "backend", mostly_slow(["no-such-backend", "module://matplotlib_inline.backend_inline", "tkagg"], "no-such-backend")
@@ -192,7 +198,7 @@ def held(no_kernels: dict[str, str], folder: Path) -> int:
     return int(shell(f"{sys.executable} -c '{HELD}' {TRAIN}", folder, **no_kernels).stdout)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems hold no process to ulimit -v")
 @pytest.mark.parametrize(
     ("more", "said"),

@@ -55,6 +55,7 @@ def test_the_program_alone_says_what_to_try_first(capsys):
 # Numbers.
 
 
+@pytest.mark.slow
 def test_numbers_of_games_are_written_freely(here, capsys):
     runs = {}
     for number, games in enumerate(("2k", "2e3", "2,000", "2_000", "2000")):
@@ -130,6 +131,7 @@ def test_names_in_other_commands(here, capsys):
 # Runs by name.
 
 
+@pytest.mark.slow
 def test_the_ending_of_a_run_may_be_left_out(here, capsys):
     for words in (
         ["info"],
@@ -167,6 +169,7 @@ def test_a_file_that_is_not_there(here, capsys):
 # Positions.
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("position", ["X.O/.X./...", "5 3 1", "b2 c1 a1", "X5 O3 X1", "code 100", "XO. .X. ...", "b2"])
 def test_python_reads_the_positions_that_commands_read(here, capsys, position):
     run = ttt.load("td-3x3")
@@ -182,6 +185,7 @@ def test_a_position_needs_no_quotes(here, capsys):
         assert command(capsys, "show", "td-3x3", *words) == command(capsys, "show", "td-3x3", " ".join(words))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("position", ["5 5", "XXX/.../...", "d4", "12 1", "xyz", "code 99999"])
 def test_python_refuses_the_positions_that_commands_refuse(here, capsys, position):
     err = misused(capsys, "show", "td-3x3", position)
@@ -364,6 +368,7 @@ def test_a_format_of_the_other_kind_names_every_one_that_holds_the_table(here, c
     assert err.endswith("formats that do: csv, json, jsonl, pickle, pickle-text, npy, npz, parquet\n")
 
 
+@pytest.mark.slow
 def test_a_file_of_a_page_names_its_learner(here, capsys):
     assert command(capsys, "export", "td-3x3", "--to", "json", "-o", "plain.json")[0] == 0
     whole = json.loads(Path("plain.json").read_text())
@@ -398,6 +403,7 @@ def test_every_option_with_a_value_says_what_it_takes(capsys):
 # Printed commands.
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["my  run.h5", "it's.h5", "-run.h5", "$HOME;x.h5", "run.h5", "$'x'.h5"])
 def test_printed_commands_can_be_pasted(here, capsys, name):
     status, out, _ = command(capsys, "train", "--games", "1k", "--out", f"./{name}" if name[0] == "-" else name)
@@ -423,6 +429,7 @@ def test_the_command_of_a_run_file_can_be_pasted(monkeypatch):
 # Files that nobody named.
 
 
+@pytest.mark.slow
 def test_plot_and_export_invent_names(here, capsys):
     assert command(capsys, "plot", "td-3x3")[:2] == (0, "wrote td-3x3-curves.png\n")
     assert command(capsys, "plot", "td-3x3")[:2] == (0, "wrote td-3x3-curves-2.png\n")
@@ -536,6 +543,7 @@ def test_remedies_are_parameters_in_python_and_options_in_commands(here, capsys)
     assert "go with --resume RUN; name the run to continue, or give --games" in misused(capsys, "train", "--more", "5")
 
 
+@pytest.mark.slow
 def test_a_new_name_without_an_ending_gets_the_usual_one(here, capsys):
     for words in (
         ["train", "--games", "100", "-o", "a"],

@@ -209,7 +209,7 @@ with working():
 """
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", ["q", "0", "exit\r"])
 def test_a_key_leaves_as_ctrl_c_does_and_the_screen_says_so(typed):
     with at_a_terminal("-c", PROGRAM, NO_COLOR="1") as child:
@@ -223,7 +223,7 @@ def test_a_key_leaves_as_ctrl_c_does_and_the_screen_says_so(typed):
     assert rest.endswith("Stopped before the end.\r\n") and child.exitstatus == 0
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(("rows", "columns"), mostly_slow([(24, 80), (10, 30)], (10, 30)))
 def test_a_terminal_is_left_clean(number, rows, columns):

@@ -90,7 +90,7 @@ def count_games(run: Run, seat: int) -> Counter[str]:
     return games_from(Game(run.board))
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(RUNS, *QUICK))
 def test_every_game_on_the_page_is_one_of_the_run(name: str, tmp_path: Path) -> None:
     run = trained(**RUNS[name])
@@ -104,6 +104,7 @@ def test_every_game_on_the_page_is_one_of_the_run(name: str, tmp_path: Path) -> 
     assert (tmp_path / "page.html").stat().st_size < 170_000
 
 
+@pytest.mark.slow
 def test_a_page_may_play_any_of_its_rules_moves(tmp_path: Path) -> None:
     learned = trained(board="2x3", games=1000)
     # Every move is as good as any other.
@@ -222,6 +223,7 @@ def test_what_is_told_of_the_run() -> None:
     assert "Date" not in dict(web.about(run)["facts"])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("options", "explores", "numbers"),
     [

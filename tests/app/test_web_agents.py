@@ -24,6 +24,7 @@ def parts_of(agent: Any) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", BOARDS)
 def test_it_plays_as_likely_as_the_agent_said(board, tmp_path):
     agent = at_board(uneven, board)
@@ -44,6 +45,7 @@ def test_equally_likely_moves_need_no_probabilities(tmp_path):
     assert all(found.get("chances") is None for found in said.values())
 
 
+@pytest.mark.slow
 def test_draws_follow_the_probabilities(tmp_path):
     page = drive(at_board(uneven, "2x3"), tmp_path, 2000)
     first = page["openings"]

@@ -60,6 +60,7 @@ def check_equal(found: Any, run: Run) -> None:
         assert found["since"] == unbeatable_since(recorded["games"], recorded["unbeatable"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", mostly_slow([["td"], NAMES[1:]], ["td"]), ids=lambda names: names[0])
 @pytest.mark.parametrize("games", mostly_slow([2000, 100_000, 1_000_000], 2000))
 def test_the_table_is_that_of_the_command_line(names: list[str], games: int, tmp_path: Path) -> None:
@@ -70,6 +71,7 @@ def test_the_table_is_that_of_the_command_line(names: list[str], games: int, tmp
         check_equal(one, ttt.train(games, learner=name, batch=1, seed=7))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: f"{options['learner']}-{options['seed']}")
 def test_with_other_numbers(options: dict[str, Any], tmp_path: Path) -> None:
     numbers = {key: value for key, value in options.items() if key != "board"}
@@ -79,6 +81,7 @@ def test_with_other_numbers(options: dict[str, Any], tmp_path: Path) -> None:
     check_equal(found, ttt.train(3000, batch=1, **options))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", mostly_slow([["td"], NAMES[1:]], ["td"]), ids=lambda names: names[0])
 def test_the_page_suggests_the_learners_own_numbers(names: list[str], tmp_path: Path) -> None:
     """A file that says nothing of how it was learnt goes on with them."""
@@ -94,6 +97,7 @@ def test_the_page_suggests_the_learners_own_numbers(names: list[str], tmp_path: 
         assert DEFAULTS[name] == (learner.defaults.alpha, learner.defaults.epsilon)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: Path) -> None:
     job = {"settings": settings(name, 3, *DEFAULTS[name]), "games": 4000}
@@ -120,6 +124,7 @@ def test_a_download_becomes_a_run_and_an_export_is_loaded(name: str, tmp_path: P
     assert tables_of(on) == bytes_of(ttt.train(5000, learner=name, batch=1, seed=3))
 
 
+@pytest.mark.slow
 def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
     export_table(trained(games=1000), "json", [tmp_path / "td.json"])
     good = json.loads((tmp_path / "td.json").read_text())
@@ -166,6 +171,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
         assert expected in found["refused"]
 
 
+@pytest.mark.slow
 def test_it_stops_at_the_first_point_that_is_as_wanted(tmp_path: Path) -> None:
     """The point is that of the command line, and learning goes on behind it."""
     run = ttt.train(20_000, batch=1, seed=0)
@@ -185,6 +191,7 @@ def test_it_stops_at_the_first_point_that_is_as_wanted(tmp_path: Path) -> None:
     assert boxes["games"] < 1000 and boxes["points"][-1]["seats"][0]["loss"] < 0.1  # boxes are for one seat alone
 
 
+@pytest.mark.slow
 def test_paces(tmp_path: Path) -> None:
     """Games a second by the worker's own clock; a lesson doubles its pace every five seconds."""
     told = settings("td", 1, 0.5, 0.3)
@@ -197,6 +204,7 @@ def test_paces(tmp_path: Path) -> None:
         assert lesson[second - 1] == pytest.approx(5 / np.log(2) * (2 ** (second / 5) - 1), rel=0.1, abs=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "menace"])
 def test_the_last_game_tells_its_updates(name: str, tmp_path: Path) -> None:
     """What it tells of a move's value is what the table held before the game, and holds after it."""
@@ -223,6 +231,7 @@ def test_the_last_game_tells_its_updates(name: str, tmp_path: Path) -> None:
         assert new == pytest.approx(old + share * (target - old), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_stopped_goes_on(tmp_path: Path) -> None:
     games = 60_000
     (found,) = learn_on_page(tmp_path, {"settings": settings("td", 2, 0.5, 0.3), "games": games, "stopped": True})
@@ -230,6 +239,7 @@ def test_a_worker_that_is_stopped_goes_on(tmp_path: Path) -> None:
     assert tables_of(found) == bytes_of(ttt.train(games, batch=1, seed=2))
 
 
+@pytest.mark.slow
 def test_a_table_that_is_loaded_is_not_taught_by_what_ran_before(tmp_path: Path) -> None:
     job = {"settings": settings("td", 2, 0.5, 0.3), "games": 500}
     (saved,) = learn_on_page(tmp_path, job)
@@ -237,6 +247,7 @@ def test_a_table_that_is_loaded_is_not_taught_by_what_ran_before(tmp_path: Path)
     assert found == {"running": False, "games": 500}
 
 
+@pytest.mark.slow
 def test_pages_of_other_boards_have_no_tab() -> None:
     for board, tab in {"3x3": True, "3x3-misere": True, "2x3": False, "3x4": False}.items():
         text = web.page_text(trained(games=100, board=board))

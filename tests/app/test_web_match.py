@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import pytest
 from helpers.pages import trained
 from helpers.support import random_games
 from helpers.web import play_match
@@ -11,6 +12,7 @@ from ttt_batch.analysis.review import TEMPERATURE, review, softmax_probabilities
 from ttt_batch.games.board import Game
 
 
+@pytest.mark.slow
 def test_a_review_is_that_of_the_terminal(tmp_path: Path) -> None:
     for board in ("3x3", "3x3-misere", "3x3-gravity"):
         run = trained(games=1000, board=board)
@@ -102,6 +104,7 @@ def test_a_link_is_in_the_fragment_or_the_query(tmp_path: Path) -> None:
     assert play_match(trained(games=1000), tmp_path, jobs) == list(addresses.values())
 
 
+@pytest.mark.slow
 def test_moves_below_its_strength_are_those_of_the_terminal(tmp_path: Path) -> None:
     run = trained("td", games=300)
     values = run.move_values((0,) * 9)

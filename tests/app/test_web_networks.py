@@ -91,11 +91,13 @@ def told(text: str) -> Any:
     return json.loads(data[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(RUNS, *QUICK))
 def test_the_page_says_what_the_run_says(name: str, tmp_path: Path) -> None:
     check(networks(**RUNS[name]), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [3, 1 << 30])
 def test_weights_of_any_size_and_ties(size: int, tmp_path: Path) -> None:
     """Small weights make ties, also of values that are cut off; large ones have sums beyond 32 bits."""
@@ -125,6 +127,7 @@ def test_games_on_the_page_are_those_of_the_run(tmp_path: Path) -> None:
         }, text
 
 
+@pytest.mark.slow
 def test_what_is_told_of_networks(pattern_run: PatternRun) -> None:
     about = told(web.page_text(pattern_run))["about"]
     assert about["verdict"] == "unbeatable in both seats"
@@ -157,6 +160,7 @@ def test_what_was_refuted_is_told_and_shown() -> None:
     assert dict(about["facts"])["Proofs"] == "none"
 
 
+@pytest.mark.slow
 def test_a_search_without_an_end_gives_way_to_a_proof_of_training(
     pattern_run: PatternRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +193,7 @@ def test_a_page_of_networks_is_the_same_each_time(pattern_run: PatternRun) -> No
     assert web.page_text(pattern_run) == web.page_text(pattern_run, "any")
 
 
+@pytest.mark.slow
 def test_networks_that_are_too_large_are_refused(
     pattern_run: PatternRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,6 +209,7 @@ def test_networks_that_are_too_large_are_refused(
     assert list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.slow
 def test_the_command_and_the_function_write_one_page(
     pattern_run: PatternRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

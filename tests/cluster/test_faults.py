@@ -150,6 +150,7 @@ def test_others_are_refused_by_name(tmp_path: Path, alone: Processes, by_threads
     assert same_results(tmp_path / "s.h5", by_threads(**asked), MEASURED)
 
 
+@pytest.mark.slow
 def test_a_scheduler_without_the_package(tmp_path: Path) -> None:
     without = tmp_path / "without"
     (without / "ttt_batch").mkdir(parents=True)

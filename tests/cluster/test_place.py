@@ -102,6 +102,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) -> None:
     """Every port: without TLS, and with another certificate; even where Dask's configuration would allow it."""
     from distributed.security import Security

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 import numpy as np
+import pytest
 from helpers.support import without_jit
 
 from ttt_batch.compiler.intrinsics import claim
@@ -56,5 +57,6 @@ def test_several_threads_get_their_share() -> None:
     assert any(np.unique(claimed(2, 1, 3_000_000)[:3_000_000]).size == 2 for _ in range(20))
 
 
+@pytest.mark.slow
 def test_plain_python_claims_alike() -> None:
     assert without_jit(__file__, "all_by_one(3, 2, 5001)") == "True"

@@ -20,6 +20,7 @@ def members(bits: Any, cells: Any) -> Any:
     return popcount(bits), lowest_bit(bits)
 
 
+@pytest.mark.slow
 def test_members_are_counted_and_found() -> None:
     rng = random.Random(1)
     for bits in [0, 1, 1 << 35, 1 << 63, (1 << 36) - 1, (1 << 64) - 1, *(rng.getrandbits(64) for _ in range(200))]:
@@ -42,6 +43,7 @@ def write_two(widths: Any, target: Any, start: Any, one: Any, two: Any, row: Any
     unpack_rows(widths, target, start, (one, two), row)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("width", "word"), [(1, np.uint32), (31, np.uint32), (33, np.uint64), (42, np.uint64), (64, np.uint64)]
 )

@@ -185,6 +185,7 @@ def test_a_kernel_that_another_process_compiles_is_awaited(package: Path, tmp_pa
     finished(started(script, package=package, TTT_BATCH_CACHE_DIR=str(tmp_path)))
 
 
+@pytest.mark.slow
 def test_training_a_second_time_compiles_nothing(tmp_path: Path) -> None:
     """In the cache that this very process uses, without the library that compiling needs: 0.1 s to import."""
     package = Path(ttt_batch.__file__).parent
@@ -263,6 +264,7 @@ class _Nothing:
         return None
 
 
+@pytest.mark.slow
 def test_an_interrupted_compiler_does_not_crash_the_process() -> None:
     package = Path(ttt_batch.__file__).parent
     assert finished(started(INTERRUPTED, package=package)).split() == ["interrupted", "3", "2"]
@@ -289,6 +291,7 @@ def test_an_edit_of_a_callee_in_another_file_is_seen(cache: Cache, package: Path
 FOLDERS = sorted(path.parent.name for path in settings.ROOT.glob("*/__init__.py"))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("where", ["", *FOLDERS])
 def test_an_edit_in_any_folder_is_seen_but_of_the_one_without_kernels(where: str, package: Path) -> None:
     """The cache hashes all files of the package, not only those of the folder that it lies in itself."""

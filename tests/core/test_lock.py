@@ -43,6 +43,7 @@ def holder(path: Path, locks: str) -> "subprocess.Popen[str]":
     return process
 
 
+@pytest.mark.sampled(1)
 def test_the_second_is_refused_and_told_who_has_it(locks: str, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     process = holder(path, locks)
@@ -65,6 +66,7 @@ def test_the_second_is_refused_and_told_who_has_it(locks: str, tmp_path: Path) -
         process.communicate()
 
 
+@pytest.mark.sampled(1)
 def test_a_dead_process_holds_nothing(locks: str, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     process = holder(path, locks)
@@ -75,6 +77,7 @@ def test_a_dead_process_holds_nothing(locks: str, tmp_path: Path) -> None:
     assert names(tmp_path) == ["run.h5"]
 
 
+@pytest.mark.sampled(1)
 def test_another_process_of_the_same_number_is_not_the_holder(locks: str, tmp_path: Path) -> None:
     if not Path("/proc/self/stat").exists():
         pytest.skip("the system does not say when a process began")
@@ -84,6 +87,7 @@ def test_another_process_of_the_same_number_is_not_the_holder(locks: str, tmp_pa
         assert names(tmp_path) == ["run.h5"]
 
 
+@pytest.mark.sampled(1)
 def test_of_many_at_once_one_gets_it(locks: str, tmp_path: Path) -> None:
     """From a lock that a dead process left, over and over."""
     for round_ in range(20):
@@ -121,6 +125,7 @@ def test_release_leaves_the_lock_of_another(tmp_path: Path) -> None:
     assert names(tmp_path) == [".run.h5.lock"]
 
 
+@pytest.mark.sampled(1)
 def test_what_another_process_writes_is_not_replaced(locks: str, tmp_path: Path) -> None:
     path, output = tmp_path / "run.h5", OutputKind(RunFileError)
     path.write_text("a checkpoint")
@@ -168,6 +173,7 @@ def test_a_game_waits_for_another_process(locks: str, tmp_path: Path, monkeypatc
     assert process.returncode is not None and path.read_text() == "0 3 1 4 2\n4 0 2 1 6\n"
 
 
+@pytest.mark.slow
 def test_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ttt.train(games=10, out=tmp_path / "other.h5")
     words = [*PROGRAM, "train", "--games", "100000000000", "--checkpoint-every", "0s", "-o", "run.h5"]

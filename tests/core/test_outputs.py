@@ -76,6 +76,7 @@ play q.h5 --learn --record hard
 """.strip().splitlines()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("words", SAME)
 def test_one_file_is_not_named_for_two_uses(words: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = contents(here), names(here)
@@ -149,7 +150,7 @@ WRITERS = {
 """Commands that write a file, which is to be named behind them, with the ending that it needs."""
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "ending"), WRITERS.items())
 def test_what_is_no_ordinary_file_is_refused_and_stays(
     words: str, ending: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -181,6 +182,7 @@ def test_what_is_no_ordinary_file_is_refused_and_stays(
     assert all(stat.S_ISCHR(device.stat().st_mode) for device in odd[5:])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("words", "ending"), [item for item in WRITERS.items() if "play" not in item[0]])
 def test_links_are_followed_and_the_dead_cleared_away(
     words: str, ending: str, here: Path, capsys: pytest.CaptureFixture[str]
@@ -243,6 +245,7 @@ def test_what_gets_the_name_meanwhile_stays(overwrite: bool, tmp_path: Path) -> 
     assert names(tmp_path) == ["x"] and stat.S_ISFIFO(target.stat().st_mode)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("length", [200, 201, 240, 255])
 def test_long_names_that_the_system_takes(length: int, tmp_path: Path) -> None:
     run, games = "r" * (length - 3) + ".h5", "g" * length
@@ -257,6 +260,7 @@ def test_long_names_that_the_system_takes(length: int, tmp_path: Path) -> None:
 # --- whose name it is -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("words", "stem"), [("train --games 5", "td-3x3"), ("learn-from g.txt --learner td", "given-games")]
 )
@@ -271,7 +275,7 @@ def test_a_name_that_another_process_has_taken_is_passed_by(
     assert not Path(f"{stem}.h5").exists() and not Path(f"{stem}-3.h5").exists()
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "taken", "written"),
     [

@@ -21,6 +21,7 @@ def played(batch: ttt.Batch, steps: int) -> list[bytes]:
     return seen
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", mostly_slow(["3x3", "4x4x3-gravity"], "3x3"))
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
 def test_its_answers_are_played(board: str, autoreset: str):

@@ -98,6 +98,7 @@ QUICK = "3x3", "4x4x4-gravity", "6x7x4-misere-exact-gravity"
 """Words of both sizes, and numbers of cells of which other tests compile kernels, too."""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", mostly_slow(KINDS, *QUICK))
 def test_every_board_is_that_of_a_dictionary(board: str):
     cells = ttt.parse_board(board).cells
@@ -117,6 +118,7 @@ def play(batch: ttt.Batch, steps: int, start: int = 0) -> list[bytes]:
     return seen
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("opponent", [None, "random", "optimal"])
 @pytest.mark.parametrize("autoreset", ["same-step", "next-step"])
 def test_games_are_the_same_however_environments_are_split(opponent: str | None, autoreset: str):
@@ -127,7 +129,8 @@ def test_games_are_the_same_however_environments_are_split(opponent: str | None,
     assert part != play(ttt.Batch(100, "3x3", 7, opponent, autoreset), 30)
 
 
-@pytest.mark.parametrize("board", mostly_slow(["3x11x5", "6x7x4", "6x7x4-gravity", "8x8x5"], "6x7x4-gravity"))
+@pytest.mark.slow
+@pytest.mark.parametrize("board", ["3x11x5", "6x7x4", "6x7x4-gravity", "8x8x5"])
 def test_boards_written_many_at_once_are_those_written_one_by_one(board: str):
     """Wide boards are written 64 at a time, and the rest bit by bit, which are all in a small batch."""
     for dtype, autoreset in ((np.uint8, "same-step"), (np.bool_, "next-step")):
@@ -173,6 +176,7 @@ def test_a_reset_with_a_seed_begins_from_the_start():
     assert (batch.game_numbers == np.where(which, 0, before + 1)).all()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", mostly_slow(["3x3", "3x4x3-misere", "6x7x4-gravity"], "3x3", "3x4x3-misere"))
 @pytest.mark.parametrize("seat", ["first", "second", "alternate"])
 def test_an_opponent_replies_in_the_same_step(board: str, seat: str):
@@ -209,6 +213,7 @@ def test_an_opponent_replies_in_the_same_step(board: str, seat: str):
     assert len(replies) == rules.cells
 
 
+@pytest.mark.slow
 def test_best_play_never_loses_and_a_run_plays_as_it_does():
     for board in ("3x3", "4x4x3"):
         batch = ttt.Batch(2000, board, 1, "optimal", "same-step")
@@ -223,6 +228,7 @@ def test_best_play_never_loses_and_a_run_plays_as_it_does():
             assert results[0] == 0
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("learner", ["td", "sutton-barto", "minimax-q"])
 def test_a_run_as_opponent_has_its_exact_results(learner: str):
     run = ttt.train(2000, learner=learner, seed=1)
@@ -281,6 +287,7 @@ def test_what_is_wrong_is_refused_before_anything_changes():
         gravity.step(np.array([2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", mostly_slow(["int8", "int16", "int32", "uint8", "uint64"], "int8"))
 def test_actions_may_be_integers_of_any_width(kind: str):
     batch = ttt.Batch(4, "3x3", autoreset="disabled")
@@ -391,6 +398,7 @@ def test_rewards_of_those_who_moved(threads: int):
             batch.rewards_of(wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["strided", "unaligned", "read-only", "reversed"])
 def test_actions_may_lie_in_any_way(layout: str):
     actions = np.array([3, 1, 4, 1, 5])
@@ -408,6 +416,7 @@ def test_actions_may_lie_in_any_way(layout: str):
 COPIES = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda one: pickle.loads(pickle.dumps(one))}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", COPIES)
 @pytest.mark.parametrize(("board", "opponent"), [("3x3", "optimal"), ("6x7x4-gravity", None)])
 def test_a_copy_goes_on_alone(how: str, board: str, opponent: str | None):
@@ -426,6 +435,7 @@ def test_a_copy_goes_on_alone(how: str, board: str, opponent: str | None):
     assert not any(np.shares_memory(one, other) for one, other in zip(second._step, first._step, strict=True))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", ["3x3", "6x7x4"])
 def test_a_copy_of_which_nothing_is_kept_goes_on_alone(board: str):
     first = ttt.Batch(300, board, 3, autoreset="same-step")
@@ -436,6 +446,7 @@ def test_a_copy_of_which_nothing_is_kept_goes_on_alone(board: str):
     assert play(first, 25) == ahead
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opponent", ["random", None])
 def test_a_step_keeps_no_memory(opponent: str | None):
     """Neither Python's nor NumPy's: one object of Python's kept in each step would be 11 KB after 400 of them.

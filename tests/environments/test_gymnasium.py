@@ -18,6 +18,7 @@ import ttt_batch as ttt  # noqa: E402
 from ttt_batch.environments.gymnasium_envs import NAME, MNKEnv, MNKVectorEnv  # noqa: E402
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", ["3x3", "6x7x4-gravity", "8x8x5"])
 @pytest.mark.parametrize("opponent", ["random", None])
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -30,6 +31,7 @@ def test_an_environment_passes_the_checks(board: str, opponent: str | None):
         assert {"human": type(None), "ansi": str, "rgb_array": np.ndarray}[mode] is type(picture)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -46,6 +48,7 @@ def sub_environment(number: int, board: str, opponent: str | None):
     return lambda: MNKEnv(board, opponent, first_env=number)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 @pytest.mark.parametrize(("board", "opponent"), [("3x3", "random"), ("4x4x3-gravity", None), ("3x3", "optimal")])
 def test_many_are_as_gymnasium_makes_many_of_one(mode: AutoresetMode, board: str, opponent: str | None):
@@ -316,6 +319,7 @@ class Tensor:
         return np.array(self.numbers, dtype)
 
 
+@pytest.mark.slow
 def test_lists_and_tensors_are_actions():
     given = [3, 1, 4], (3, 1, 4), Tensor([3, 1, 4]), Tensor(np.array([3, 1, 4], np.int32)), np.array([3, 1, 4])
     for actions in given:
@@ -345,6 +349,7 @@ def test_environments_are_copied_whole(how: str):
         one.close()
 
 
+@pytest.mark.slow
 def test_environments_in_processes_of_their_own_play_the_same_games():
     from gymnasium.vector import AsyncVectorEnv
 

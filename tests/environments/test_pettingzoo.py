@@ -18,6 +18,7 @@ BOARDS = ["3x3", "6x7x4-gravity", "4x4x3-misere"]
 
 
 # It finds an empty board, all zeros, and observations that are dictionaries worth a word.
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("board", BOARDS)
 def test_it_passes_pettingzoos_tests(board: str, capsys: pytest.CaptureFixture[str]):

@@ -59,6 +59,7 @@ def call_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "available_threads", lambda: 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("board", "opponent", "autoreset", "options"), mostly_slow(CASES, CASES[1]))
 def test_threads_change_nothing(
     board: str, opponent: str | None, autoreset: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
@@ -190,6 +191,7 @@ for _ in range(steps):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(JIT_DISABLED, reason="a step is one call of machine code")
 def test_an_interrupt_leaves_no_half_step():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120, check=False)

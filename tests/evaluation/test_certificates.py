@@ -80,6 +80,7 @@ def by_script(arrays: dict[str, Any]) -> str | None:
     return None
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_what_is_written_is_read_and_holds(case: int, symmetric: bool, tmp_path: Path) -> None:
@@ -107,6 +108,7 @@ def test_what_is_written_is_read_and_holds(case: int, symmetric: bool, tmp_path:
         )
 
 
+@pytest.mark.slow
 def test_the_script_needs_nothing_of_ours_and_ends_with_a_status(tmp_path: Path) -> None:
     text = SCRIPT.read_text(encoding="utf-8")
     assert "import ttt_batch" not in text and "from ttt_batch" not in text and len(text.splitlines()) <= 160
@@ -134,7 +136,7 @@ def without(certificate: Certificate, number: int) -> Certificate:
     return dataclasses.replace(certificate, **lists)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [1, 2, 3, 4, 10, 11])
 def test_a_position_less_or_a_move_changed_is_found(case: int) -> None:
     certificate = made(case)

@@ -91,6 +91,7 @@ def check(run: PatternRun | ttt.Run, seat: int, *, must_win: bool) -> None:
 QUICK = ["3x3", "4x4x4-gravity", "5x4x4-gravity"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", mostly_slow([*QUICK, "4x4x4", "5x5x4-gravity"], *QUICK))
 def test_neither_seat_can_lose(board: str) -> None:
     run = ttt.train(400_000, learner="patterns", board=board, seed=1, stop=_once_proved(), progress=_SEEN.append)
@@ -99,6 +100,7 @@ def test_neither_seat_can_lose(board: str) -> None:
         check(run, seat, must_win=False)
 
 
+@pytest.mark.slow
 def test_both_proofs_refute_networks_that_have_learnt_too_little() -> None:
     agreed = set()
     for games in (100, 1000, 2000, 4000):

@@ -125,6 +125,7 @@ def starts(graph: Graph) -> Iterator[tuple[int, naive.Position]]:
         yield row, NAIVE.position(int(graph.code[row]))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_expected_results_are_those_of_the_oracle(table: Table) -> None:
     one, other = agent(table), agent((table[0], table[1] + 10))
@@ -151,6 +152,7 @@ def test_an_agent_can_lose_where_the_oracle_says_so(table: Table, seat: int) -> 
     assert ((follow >= 0) == (plies[: follow.size] < NEVER)).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seat", [FIRST, SECOND])
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_best_responses_are_those_of_the_oracle(table: Table, seat: int) -> None:
@@ -301,6 +303,7 @@ def own_value(name: str) -> Callable[[Agent, int, int], float]:
     }[name]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BOTH_SEATS)
 def test_the_value_error_is_the_mean_distance_from_the_true_results(name: str) -> None:
     one = agent((name, 1))
@@ -378,6 +381,7 @@ def assert_judged_alike(learner: Learner, graph: Graph, space: ProofSpace, table
     return expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tables", "games"),
     [(4, (300, 30_000)), pytest.param(100, (10, 100, 1000, 10_000, 100_000, 1_000_000), marks=pytest.mark.slow)],

@@ -67,6 +67,7 @@ def test_proofs_are_those_of_the_oracle(wide: bool | None) -> None:
     assert len(found) == 7  # no agent is proved to win a misère board
 
 
+@pytest.mark.slow
 def test_hunts_find_real_lost_games_or_prove() -> None:
     """Whatever they skip, and the same from the same key."""
     found = set()
@@ -85,6 +86,7 @@ def test_hunts_find_real_lost_games_or_prove() -> None:
     assert found == {("proved", True), ("refuted", True), ("refuted", False)}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("seed", "goal"),
     mostly_slow([(2, ALWAYS_WINS), (3, ALWAYS_WINS), (4, CANNOT_LOSE)], (2, ALWAYS_WINS), (4, CANNOT_LOSE)),
@@ -128,6 +130,7 @@ SLOW, FOUR = 78_586, weigher(parse_board("4x4x4"), 12)
 """Positions of a proof in the second seat, and its agent."""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_and_keys_do_not_show(threads: int, wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +174,7 @@ def test_a_budget_is_enough_or_leaves_the_question_open(threads: int, monkeypatc
         assert (proof.status, proof.positions, proof.full) == ("undecided", budget, False)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("wide", [False, True])
 def test_memory_is_a_bound_that_says_when_it_is_full(wide: bool) -> None:
     board, word = parse_board("4x4x4"), 16 if wide else 8
@@ -192,6 +196,7 @@ def test_progress_is_told_and_a_stop_is_heard(monkeypatch: pytest.MonkeyPatch) -
     assert (stopped.status, stopped.positions, stopped.full) == ("undecided", 10_000, False)
 
 
+@pytest.mark.slow
 def test_boards_of_more_than_forty_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boards, "MAX_CELLS", 64)
     for board in (Board(7, 7, 4), Board(8, 8, 5), Board(1, 64, 3)):
@@ -217,6 +222,7 @@ def enter_all(positions: Any, keys: Any, n: int, new: Any, me: int) -> None:
             new[number] += me
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [1, 2])
 def test_every_position_is_new_to_one_thread(words: int) -> None:
     n = 200_000
@@ -239,6 +245,7 @@ def test_every_position_is_new_to_one_thread(words: int) -> None:
     assert new.sum() == n // 2 and (new.sum(axis=0)[: n // 2] + new.sum(axis=0)[n // 2 :] == 1).all()
 
 
+@pytest.mark.slow
 def test_plain_python_proves_alike() -> None:
     without_jit(__file__, "test_plain()")
 

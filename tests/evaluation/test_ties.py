@@ -143,6 +143,7 @@ def test_a_win_in_one_is_no_longer_passed_up() -> None:
     assert chances == [0, 0, 1, 0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_the_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
@@ -157,6 +158,7 @@ def test_the_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
     assert (ones == 0) == run.board.misere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("learner", BOTH_SEATS)
 def test_the_sharp_policy_is_the_rule_word_by_word(learner: str, board: str) -> None:
@@ -189,6 +191,7 @@ RUNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_single_positions_are_those_of_the_policy(name: str) -> None:
     run, fewer = RUNS[name](), 0
@@ -325,6 +328,7 @@ def test_results_are_those_of_the_oracle() -> None:
         assert found.second == pytest.approx([float(Fraction(x)) for x in naive.result(board, anything, agent)[::-1]])
 
 
+@pytest.mark.slow
 def test_td_wins_as_often_as_any_agent_that_can_never_lose() -> None:
     """An agent that never can lose keeps to moves after which best play does not lose, and to no others."""
     run = trained(games=10_000_000)
@@ -370,6 +374,7 @@ def test_who_can_be_beaten_with_any_ties_may_be_unbeatable_with_the_soonest(boar
     assert run.evaluation(ties="soonest").unbeatable == {name: name == seat for name in SEATS}
 
 
+@pytest.mark.slow
 def test_play_leaves_a_line_where_the_oracle_does() -> None:
     left = []
     for run in (indifferent("3x3"), indifferent("2x3x2"), trained(games=50, symmetry="on"), trained(games=200)):
@@ -431,6 +436,7 @@ def test_play_takes_the_soonest_unless_told_otherwise() -> None:
     assert wins["soonest"] > wins["any"]
 
 
+@pytest.mark.slow
 def test_play_is_sharp_where_it_can_be() -> None:
     run, first = trained(games=300), {}
     answers = "".join(f"{cell}\n" for cell in "123456789") + "0\n0\n"
@@ -472,6 +478,7 @@ def test_agents_to_watch_take_the_soonest_where_they_are_told() -> None:
     assert won["soonest"] == 20 > won["any"]
 
 
+@pytest.mark.slow
 def test_every_command_says_which_policy_it_judged(capsys: Any) -> None:
     trained(games=1_000_000).save("run.h5")
     trained(games=300).save("other.h5")

@@ -41,6 +41,7 @@ def positions(draw: st.DrawFn) -> tuple[Board, tuple[int, ...]]:
     return board, tuple(marks)
 
 
+@pytest.mark.slow
 @given(positions(), st.randoms(use_true_random=False))
 def test_moves_one_after_the_other_take_turns(case: tuple[Board, tuple[int, ...]], rng: random.Random) -> None:
     board, marks = case
@@ -95,6 +96,7 @@ def test_outcomes_and_winning_cells(text: str, outcome: int, cells: set[int]) ->
 # --- codes and text -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(positions())
 def test_a_position_comes_back_from_its_code(case: tuple[Board, tuple[int, ...]]) -> None:
     board, position = case
@@ -114,6 +116,7 @@ def test_a_code_comes_back_from_its_position(case: tuple[Board, int]) -> None:
     assert board.decode(code) == naive.Board(board.rows, board.cols, board.k).position(code)
 
 
+@pytest.mark.slow
 @given(boards(), st.integers())
 def test_codes_outside_the_board_are_refused(board: Board, code: int) -> None:
     if not 0 <= code < 3**board.cells:

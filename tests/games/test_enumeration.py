@@ -163,7 +163,7 @@ def test_too_little_space_for_a_ply_is_reported() -> None:
 # --- every row and edge against the oracle ------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.slow
 @pytest.mark.parametrize("occupied", [False, True])
 @pytest.mark.parametrize("symmetry", [False, True])
 @pytest.mark.parametrize("name", BOARDS)
@@ -216,6 +216,7 @@ def test_parents_are_the_rows_with_a_move_into_a_row(name: str, symmetry: bool, 
     assert (of_row[1 : graph.code.size - 2 * occupied] > 0).all()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["3x4x3", "1x11x3", "3x4x3-misere", "3x4x3-exact"])
 def test_moves_up_to_symmetry_lead_to_the_class_of_the_child(name: str) -> None:
     """On boards too large for the oracle, some rows of every kind by the board's own functions."""

@@ -125,7 +125,7 @@ NOTATIONS: dict[str, Callable[[Board, list[int]], str]] = {
 
 @settings(max_examples=2, deadline=None)
 @given(st.integers(0, 10**9))
-@pytest.mark.sampled(48)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOARDS)
 @pytest.mark.parametrize("notation", NOTATIONS)
 def test_every_notation_comes_back_as_the_same_moves(notation: str, name: str, seed: int) -> None:
@@ -162,6 +162,7 @@ FALLEN: dict[str, Callable[[Board, list[int]], str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FALLING)
 @pytest.mark.parametrize("notation", FALLEN)
 def test_with_gravity_columns_and_rows_from_either_end_are_found(notation: str, name: str) -> None:

@@ -20,6 +20,7 @@ def test_symmetry_merges_the_left_and_the_right() -> None:
         assert code <= run.board.encode(mirrored)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["walk", "flow"])
 def test_it_is_learnt_and_judged_exactly(engine: str):
     """The exact evaluation agrees with the games of `Batch`, step by step."""

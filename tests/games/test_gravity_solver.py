@@ -22,6 +22,7 @@ TROMP = [
 """Rows x columns with four in a row, and the result: https://tromp.github.io/c4/c4.html."""
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "step"),
     [
@@ -59,6 +60,7 @@ def most(grid: ColumnBits, ply: Int64, own: np.uint64, taken: np.uint64) -> Int6
     return most_by_pairs(grid, ply, own, taken)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "step"), [("4x4x3-gravity", 13), ("3x5x3-gravity", 29), ("4x4x4-gravity", 97)])
 def test_a_plan_of_pairs_bounds_the_score(name: str, step: int):
     """No position scores more than its bound, and both bounds and both parities of free cells occur."""
@@ -79,6 +81,7 @@ def test_a_plan_of_pairs_bounds_the_score(name: str, step: int):
     assert seen == {(0, 0), (-1, 0), (-1, 1)}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("size", "result"), TROMP)
 def test_known_boards_have_their_values(size: str, result: int):
     board = ttt.parse_board(f"{size}x4-gravity")

@@ -78,6 +78,7 @@ def test_a_number_alone_is_a_move_where_it_names_a_cell_and_else_a_code():
     assert read_position("7", Board(2, 3, 2)) == Board(2, 3, 2).decode(7)  # six cells: 7 names none
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BOARDS)
 def test_what_is_written_is_read_back(name):
     board, rng = parse_board(name), random.Random(name)
@@ -129,6 +130,7 @@ def reachable(board: Board) -> set[Position]:
     return found
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["3x3", "3x3-misere", "2x4x2", "2x4x3", "1x7x3", "1x7x2-exact"])
 def test_a_position_is_possible_where_a_game_comes_to_it(name):
     board = parse_board(name)

@@ -228,6 +228,7 @@ def random_line(rng: random.Random, board: Board, first: int) -> str:
     return line
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(texts(), st.sets(st.integers(0, 300), max_size=8))
 def test_any_text_in_any_cut_reads_as_line_by_line(made: tuple[bytes, Board, bool, int], cuts: set[int]) -> None:

@@ -64,6 +64,7 @@ def test_games_survive_the_round_trip(board: str) -> None:
     assert games.exploring.sum() == sum(line.count("!") for line in lines)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["8x8x5", "8x8x5-exact", "1x64x3", "64x1x3", "6x7x4-misere"])
 def test_a_line_is_read_on_the_largest_boards(name: str) -> None:
     board, rng = parse_board(name), random.Random(name)
@@ -160,7 +161,7 @@ def test_nothing_is_learnt_or_written_when_a_game_is_bad(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [None, "1/n"])
 @pytest.mark.parametrize("name", mostly_slow(BY_EPSILON, "td", "minimax-q"))
 def test_pieces_do_not_show(name: str, alpha: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +217,7 @@ def test_without_marks_every_move_counts_as_greedy() -> None:
 # --- recording --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", mostly_slow(BY_EPSILON, "td", "minimax-q"))
 def test_recording_changes_nothing(name: str, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"

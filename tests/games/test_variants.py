@@ -52,6 +52,7 @@ def test_a_longer_line_does_not_count() -> None:
 VALUED = [*SMALL, "3x3", "2x4x3", "2x3x2", "1x1", "3x1x3", "3x3-gravity", "3x4x3-gravity", "3x4x3-exact-gravity"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", VALUED)
 def test_values_are_those_of_the_oracle(name: str) -> None:
     """Also where a player may name an occupied cell, and loses."""
@@ -63,6 +64,7 @@ def test_values_are_those_of_the_oracle(name: str) -> None:
         assert ours == values | ({-1: -1, -2: 1} if occupied else {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["td", "sutton-barto", "value-feed", "greedy-td"])
 @pytest.mark.parametrize("name", ["3x3-misere", "2x4x3-misere-exact", "3x3-gravity"])
 def test_learners_take_the_outcomes_of_the_variant(name: str, learner: str) -> None:

@@ -43,6 +43,7 @@ def played(subject: Subject, oracle: naive.Learner, games: int, seed: int) -> li
     return lines
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
     subject = Subject(name, **options)
@@ -52,6 +53,7 @@ def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -
     assert_same(subject, oracle)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_batches_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
     subject = Subject(name, **options)
@@ -64,6 +66,7 @@ def test_batches_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
         assert_same(subject, oracle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOTH_SEATS)
 def test_a_batch_of_one_game_is_the_sequential_algorithm(name: str) -> None:
     one, other = Subject(name), Subject(name)
@@ -75,6 +78,7 @@ def test_a_batch_of_one_game_is_the_sequential_algorithm(name: str) -> None:
         assert ours.tobytes() == theirs.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
 def test_a_fold_reports_every_row_whose_best_moves_change(name: str) -> None:
     subject = Subject(name)
@@ -101,6 +105,7 @@ def best_moves(subject: Subject) -> list[list[int]]:
     return [ordered[lo : lo + n] for lo, n in zip(starts, policy.best.tolist(), strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(["sutton-barto", "value-feed", "greedy-td"], "value-feed"))
 def test_recorded_games_of_value_programs(name: str) -> None:
     data = recorded(name)

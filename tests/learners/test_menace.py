@@ -90,6 +90,7 @@ def test_without_a_game_its_boxes_are_full_and_it_learns_on(tmp_path: Path) -> N
         ttt.train(0, learner="td")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("opponent", "options"), mostly_slow(CASES, CASES[0], CASES[3]))
 def test_games_one_by_one_equal_the_oracle(opponent: str, options: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "games.txt"
@@ -140,6 +141,7 @@ CORNERS = (0, 1, 0, 1, 4, 1, 0, 1, 0)
 """The first cell that is an image of each."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opponent", ["random", "optimal"])
 def test_batches_equal_the_pooled_rewards(opponent: str, tmp_path: Path) -> None:
     file = tmp_path / "games.txt"
@@ -276,6 +278,7 @@ def test_a_person_plays_second_against_it(
         ttt.play(machine, seat="first")
 
 
+@pytest.mark.slow
 def test_nothing_is_said_of_a_second_seat(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     run = tmp_path / "menace.h5"
     found = json.loads(command(capsys, "train", "--learner", "menace", "--games", 50, "-o", run, "--json")[1])
@@ -345,6 +348,7 @@ def test_a_trainer_without_a_player_to_train_against_takes_the_named_one() -> No
     assert trainer.tables.q.tobytes() == ttt.train(100, learner="menace", seed=3).tables.q.tobytes()
 
 
+@pytest.mark.slow
 def test_its_kernels_are_compiled_ahead_for_3x3_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs: list[str] = []
     monkeypatch.setattr(warmup, "_is_warm", lambda name: False)

@@ -38,6 +38,7 @@ def assert_same(run: ttt.Run, oracle: Gradient) -> None:
     assert run.tables.q.tolist() == theta and run.tables.value[:n_open].tolist() == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), mostly_slow(CASES, CASES[0]))
 def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
     run = ttt.train(2_000, learner=name, batch=1, seed=5, **options)
@@ -47,6 +48,7 @@ def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -
     assert_same(run, oracle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), mostly_slow(CASES, CASES[0]))
 def test_batches_equal_the_pooled_formulas(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     run = ttt.train(1_200, learner=name, batch=100, seed=6, record=tmp_path / "games.txt", **options)

@@ -89,6 +89,7 @@ class Plain(NamedTuple):
     value: Any
 
 
+@pytest.mark.slow
 def test_only_boards_too_large_to_enumerate_need_begin(monkeypatch):
     learner = changed(name="plain", tables=Plain, start=lambda graph, worth, rng: Plain(worth[0, graph.outcome]))
     monkeypatch.setitem(LEARNERS, "plain", learner)

@@ -48,6 +48,7 @@ def sarsa_with(values: dict[str, float], name: str = "sarsa", **changes: Any) ->
 VALUES = {"0 3 1": 0.4, "0 3 2": 0.8, "0 3 4": -0.2, "0 4 1": 0.2, "0 3 1 4 2": 0.6, "0 3 1 4 5": 0.9}
 
 
+@pytest.mark.slow
 def test_sarsa_pools_replies_and_own_moves() -> None:
     """With a step size of 1 a move holds its target: 4 replies of 5 are 3, where 3 moves of 4 are 1."""
     subject = sarsa_with(VALUES)
@@ -224,6 +225,7 @@ POOLED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), mostly_slow(POOLED, POOLED[0]))
 def test_pooling_expects_what_games_one_by_one_do(name: str, options: dict[str, Any]) -> None:
     assert worst_score(random_oracle(name, **options), lambda oracle, games: oracle.fold(games)) < 4.5
@@ -247,6 +249,7 @@ class EvenReplies(naive_textbook.Sarsa):
         return super().pooled(even, before, position, after)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", mostly_slow([GreedyPooling, EvenReplies], GreedyPooling))
 def test_wrong_pooling_is_caught(wrong: Any) -> None:
     oracle = random_oracle("sarsa")

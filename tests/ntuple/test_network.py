@@ -71,7 +71,7 @@ def indices(network: Network, position: tuple[int, ...]) -> list[int]:
     return [int(index) for index in found]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("sharing", SHARING)
 @pytest.mark.parametrize(("name", "tuples"), CASES)
 def test_weights_are_shared_exactly_if_what_they_see_is_the_same(name: str, tuples: str, sharing: str) -> None:
@@ -137,6 +137,7 @@ def scores_along(net, index, scores, moves):
                     see_cell(net, index, scores, table, free, np.int64(moves[before]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "tuples"), [*CASES[:4], CASES[-1]])
 def test_scores_kept_up_to_date_are_those_from_scratch(name: str, tuples: str) -> None:
     board, network, _ = made(name, tuples, "symmetry")
@@ -172,6 +173,7 @@ def picked(agent, lines, moves, own, other, ply):
     return tied_cells(agent, lines, own, other, view_of(lines, own, other), ply)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "tuples"), CASES)
 def test_an_agent_picks_what_the_rules_and_the_sums_say(name: str, tuples: str) -> None:
     """Also with few different weights, so that moves tie, up to the last cell."""

@@ -129,7 +129,7 @@ GIVEN: list[tuple[str, str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "tuples", "sharing", "options"), GIVEN)
 def test_given_games_teach_what_the_definitions_say(
     name: str, tuples: str, sharing: str, options: dict[str, Any]
@@ -165,6 +165,7 @@ def moves_made(network: Network, game: GameWorkspace) -> list[int]:
     return made
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options", [{}, {"seat": 0, "safe": 0.8}, {"teaching": PLAYED, "trace": 0.5}, {"epsilon": 0.0, "trace": 0.5}]
 )
@@ -273,6 +274,7 @@ def test_a_safe_network_is_soon_proved_on_4x4x4() -> None:
             pytest.fail(f"seat {seat} is not proved after 20,000 games")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("teaching", "trace"), [(PLAYED, 0.0), (NOTHING, 0.5)])
 def test_results_are_learnt(teaching: int, trace: float) -> None:
     """Of the first player, who wins on 3x4x3: with the slips of both, and by the published baseline, TD(lambda)."""
@@ -320,6 +322,7 @@ print(net.weights.tolist())
 """
 
 
+@pytest.mark.slow
 def test_without_the_jit_the_weights_are_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     plain = subprocess.check_output([sys.executable, "-c", WITHOUT_JIT], env=environment, text=True)

@@ -53,6 +53,7 @@ def by_softmax(scores: dict[int, float], temperature: float) -> dict[int, float]
     return {cell: chance for cell, _, chance in naive_softmax.softmax(scores, [], temperature)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", mostly_slow(CASES, CASES[0]), ids=str)
 def test_shares_are_those_of_the_chances(options: dict[str, Any]) -> None:
     run = ttt.train(5_000, batch=500, seed=2, **options)
@@ -70,6 +71,7 @@ def test_shares_are_those_of_the_chances(options: dict[str, Any]) -> None:
     assert evaluation.random[0][0] < greedy[0]
 
 
+@pytest.mark.slow
 def test_as_a_person_asks_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "run.h5"
     run = ttt.train(2_000, explore="softmax:0.1", out=file)

@@ -47,7 +47,7 @@ def formats_for(name: str) -> list[str]:
 CASES = [(name, form) for name in BOTH_SEATS for form in formats_for(name)]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_out_and_in_gives_the_same_bits(name: str, form: str, runs: dict[str, Run], tmp_path: Path) -> None:
     if form == "parquet":
@@ -93,6 +93,7 @@ def test_tables_beside_the_actions_have_names_of_their_own(tmp_path: Path) -> No
     assert [state["value"] for state in states] == run.tables.value.tolist()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("form", ["npz", "json", "parquet"])
 def test_a_list_of_classes_comes_back_as_one(form: str, tmp_path: Path) -> None:
     if form == "parquet":
@@ -207,6 +208,7 @@ def test_positions_that_cannot_occur_are_left_out_of_a_list(runs: dict[str, Run]
 # --- whole tables of the programs -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_rows_that_cannot_occur_survive_in_minimax_q(tmp_path: Path) -> None:
     given, out, stored = tmp_path / "given.csv", tmp_path / "out.csv", tmp_path / "run.h5"
     table = np.random.default_rng(1).standard_normal((3**9, 9))
@@ -388,6 +390,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return err
 
 
+@pytest.mark.slow
 def test_export_import_and_compare(tmp_path: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]) -> None:
     runs["value-feed"].save("run.h5")
     assert ok(capsys, "export run.h5 --to pickle -o a.bin -o b.bin") == "wrote a.bin\nwrote b.bin\n"
@@ -419,6 +422,7 @@ def test_export_import_and_compare(tmp_path: Path, runs: dict[str, Run], capsys:
     assert json.loads(ok(capsys, "compare", "run.h5", "csv.h5", "--json"))["tables"]["differing"] == 0
 
 
+@pytest.mark.slow
 def test_training_from_a_run_and_from_a_table(
     tmp_path: Path, runs: dict[str, Run], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -436,6 +440,7 @@ def test_training_from_a_run_and_from_a_table(
     assert not (tmp_path / "x.h5").exists()
 
 
+@pytest.mark.slow
 def test_recording_learning_and_opponents(capsys: pytest.CaptureFixture[str]) -> None:
     ok(capsys, "train --games 300 --batch 1 --learner td --record games.txt -o run.h5 --seed 2")
     ok(capsys, "learn-from games.txt --learner td --seed 2 -o given.h5")

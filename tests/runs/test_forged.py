@@ -143,7 +143,7 @@ def rows(count: int, value: Any = 0) -> Change:
     return change
 
 
-@pytest.mark.sampled(18)
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 1, 500])
 @pytest.mark.parametrize("board", ["4x4x4", "4x4x3", "3x5x3", "2x8x3-misere", "6x6x4", "5x5x5", "1x36x36"])
 @pytest.mark.parametrize("symmetry", [False, True])
@@ -169,6 +169,7 @@ def test_a_small_file_about_a_board_that_is_known(path: Path) -> None:
             ttt.load(path)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_a_file_with_other_positions_from_some_ply_on(path: Path, symmetry: bool) -> None:
     """Counts that are right up to there keep enumeration from ending at once; it goes as far as they go."""
@@ -330,6 +331,7 @@ def odd_changes(content: bytes) -> list[tuple[str, Change]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [29, pytest.param(3, marks=pytest.mark.slow)])
 def test_what_check_passes_every_command_takes(
     path: Path, inside: bytes, capsys: pytest.CaptureFixture[str], every: int
@@ -447,6 +449,7 @@ def test_invented_proofs_of_networks_are_found(
     assert status == 1 and re.search(words, out), out
 
 
+@pytest.mark.slow
 def test_check_says_what_it_verified_and_what_it_took_on_trust(
     path: Path, inside: bytes, networks: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:

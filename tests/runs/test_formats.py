@@ -113,6 +113,7 @@ def test_round_trip(tmp_path, name, kind, board):
         refused(lambda: read(name, paths, Board(3, 4, 3), kind), str(paths[0]))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_contract(tmp_path, name, kind):
     if name == "parquet":
@@ -198,6 +199,7 @@ def test_missing_action_values_are_not_written(tmp_path, name):
 # csv
 
 
+@pytest.mark.slow
 def test_action_csv_is_what_savetxt_writes(tmp_path):
     table, path, theirs = action_table(), tmp_path / "q.csv", tmp_path / "theirs.csv"
     write("csv", table, BOARD, [path])
@@ -243,6 +245,7 @@ def test_damaged_action_csv(tmp_path, change, words):
     refused(lambda: read("csv", [path], BOARD, ACTION_VALUES), str(path), *words)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -319,6 +322,7 @@ def entries_of(value) -> list[tuple[np.ndarray, float]]:
     return list(zip(marks_of_states(codes, 9), value[codes].tolist(), strict=True))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("module", ["numpy._core.multiarray", "numpy.core.multiarray"])
 def test_numbers_as_the_original_writes_them(tmp_path, protocol, module):
@@ -389,6 +393,7 @@ SPACINGS = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("spacing", SPACINGS)
 @pytest.mark.parametrize("protocol", [0, 2, 4])
 def test_text_in_any_spacing(tmp_path, spacing, protocol):
@@ -593,7 +598,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.sampled(28)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_pickles(tmp_path, name):
     content = HOSTILE[name]()
@@ -606,6 +611,7 @@ def test_hostile_pickles(tmp_path, name):
     assert not {name for name in set(sys.modules) - before if not name.startswith("encodings.")}
 
 
+@pytest.mark.slow
 def test_a_hostile_pickle_would_have_run(tmp_path):
     pickle.loads(HOSTILE["eval"]().replace(b"'w'", b"'x'")).close()
     assert (tmp_path / TOUCH).exists()
@@ -662,6 +668,7 @@ def test_arrays_of_a_board_with_other_rules_name_it(tmp_path):
             read("npz", [pickled], board, None)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("actions", [False, True])
 @pytest.mark.parametrize("board", [BOARD, SMALL], ids=lambda board: board.name)
 def test_lists_say_the_same(tmp_path, actions, board):

@@ -73,6 +73,7 @@ def bytes_of(run: ttt.Run) -> list[bytes]:
 # --- the same as enumerated ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", WITHOUT_CHANCE)
 @pytest.mark.parametrize("shape", ["3x3", "2x5x3", "2x4x3-misere", "1x7x3-exact", "3x4x3-gravity"])
 def test_given_games_teach_what_they_teach_enumerated(
@@ -116,7 +117,7 @@ def test_play_is_what_it_is_enumerated(
         assert {key: value for key, value in ours.items() if theirs[key] != value} == {}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 @pytest.mark.parametrize("name", BY_EPSILON)
@@ -187,6 +188,7 @@ def test_the_recorded_games_on_5x5() -> None:
         assert {code: value for code, value in values.items() if expected.get(code, 0.5) != value} == {}
 
 
+@pytest.mark.slow
 def test_td_on_5x5_shares_values_between_images() -> None:
     lines = random_games(naive.Board(5, 5, 5), 40, "td")
     run, _ = ttt.learn_from(lines, learner="td", board=LARGE)
@@ -198,6 +200,7 @@ def test_td_on_5x5_shares_values_between_images() -> None:
     assert_same(run, oracle)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -257,6 +260,7 @@ def test_an_interrupted_growth_leaves_no_wrong_table(monkeypatch: pytest.MonkeyP
 # --- asking ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 @pytest.mark.parametrize("name", ["td", "value-feed", "minimax-q", "greedy-td"])
 def test_any_position_can_be_asked_about_and_asking_changes_nothing(
@@ -309,6 +313,7 @@ def test_any_position_can_be_asked_about_and_asking_changes_nothing(
 # --- room, interruptions and files -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("batch", [1, 100, "auto"])
 @pytest.mark.parametrize("name", BY_EPSILON)
 def test_room_shows_nowhere(name: str, batch: int | str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -351,7 +356,7 @@ def test_visits_of_action_values_are_counted(name: str) -> None:
     assert run.visits.sum() == (moves if name == "minimax-q" else moves - 2)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
@@ -360,6 +365,7 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
     assert whole.statistics["positions"][-1] == whole.grown.positions  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"batch": 300}, {"batch": 1}, {"batch": 300, "alpha": "1/n"}], ids=str)
 @pytest.mark.parametrize("name", ["td", "greedy-td"])
 def test_a_run_that_starts_from_another_can_be_read_and_resumed(
@@ -376,6 +382,7 @@ def test_a_run_that_starts_from_another_can_be_read_and_resumed(
     assert bytes_of(ttt.load(path)) == bytes_of(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["td", "value-feed"])
 def test_checkpoints_on_the_way_can_be_resumed(name: str, tmp_path: Path) -> None:
     path, kept = tmp_path / "run.h5", {}
@@ -404,6 +411,7 @@ def test_given_games_go_on_from_a_run(tmp_path: Path) -> None:
         assert bytes_of(parts)[:-2] == bytes_of(whole)[:-2]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "shape"), [("td", "5x5x5-gravity"), *((name, LARGE) for name in ("td", "minimax-q", "value-feed"))]
 )
@@ -478,6 +486,7 @@ def taught_within(max_rows: int, lines: list[str], **options: Any) -> ttt.Run:
         board.enlarge()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["sutton-barto", "value-feed", "greedy-td", "td"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_beyond_the_bound_nothing_is_kept(
@@ -517,6 +526,7 @@ def test_beyond_the_bound_nothing_is_kept(
     np.testing.assert_array_equal(run.tables.value[..., 60:66], shared)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("batch", [1, 100])
 def test_games_recorded_with_a_full_table_are_real(
@@ -534,6 +544,7 @@ def test_games_recorded_with_a_full_table_are_real(
         naive.replay(variant_of(run.board), naive.parse_game(line))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "shape"), [("td", "2x5x3"), ("greedy-td", "2x5x3"), ("td", "3x4x3-gravity")])
 def test_a_batch_learns_nothing_from_a_game_that_left_the_table(
     name: str, shape: str, grown: Callable[[], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -642,6 +653,7 @@ def test_flow_teaches_ends_of_games_each_on_its_own(symmetry: str) -> None:
     assert own.size > 10 and (seen.sum(axis=0) == 1).all()  # the player who ended the game has learnt
 
 
+@pytest.mark.slow
 def test_a_batch_of_flow_without_room_leaves_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     options: dict[str, Any] = {"board": LARGE, "symmetry": "off", "engine": "flow", "batch": 500, "seed": 5}

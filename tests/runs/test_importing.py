@@ -199,6 +199,7 @@ def random_case(rng: np.random.Generator, known: Known) -> str:
     return "right" if np.allclose(of_first, wanted, rtol=0, atol=1e-12) else "wrong"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [pytest.param(200, marks=pytest.mark.slow), 10])
 def test_random_numberings_are_recognised(number: int, known: Known) -> None:
     rng = np.random.default_rng(number)
@@ -223,6 +224,7 @@ WRITTEN: dict[str, tuple[tuple[Any, Any, Any], Callable[[tuple[Any, ...]], Any]]
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_keys_are_read_as_programs_write_them(name: str, known: Known, tables: ModuleType) -> None:
     run, values = known["values 30000"]
@@ -231,6 +233,7 @@ def test_keys_are_read_as_programs_write_them(name: str, known: Known, tables: M
     assert bytes(found.tables.value) == bytes(run.tables.value)
 
 
+@pytest.mark.slow
 def test_moves_are_read_beside_keys_that_numpy_prints(known: Known, tables: ModuleType) -> None:
     run, moves = known["moves 30000"]
     write = WRITTEN["numpy 2"][1]
@@ -284,6 +287,7 @@ def test_impossible_positions_are_left_out_with_a_warning(known: Known, tables: 
     assert re.search(r", such as [XO.]{9}$", said[0])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("turned", "note"), [((0, 1), ""), ((1,), "; its numbers are values to the first"), ((0,), "values to the second")]
 )
@@ -316,6 +320,7 @@ def test_a_partial_table_keeps_start_values_and_says_what_follows(known: Known, 
     assert "as second it can be beaten through positions that the table has" in found.notes[1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["q.bin", "q.csv"])
 def test_numbers_by_another_code_are_not_read_as_by_ours(
     name: str, known: Known, tables: ModuleType, tmp_path: Path
@@ -384,6 +389,7 @@ def test_chances_of_a_player_s_own_are_not_rounded(known: Known, tables: ModuleT
     assert {code: held[code] for code in own} == own
 
 
+@pytest.mark.slow
 def test_chances_of_finished_games_tell_what_missing_ones_count(known: Known, tables: ModuleType) -> None:
     """A program that feeds the result back values finished games below 1, and takes what it never saw for 0."""
     _, values = known["values best"]
@@ -582,6 +588,7 @@ MOVES: dict[str, Callable[[dict[Any, list[int]]], Any]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", MOVES)
 def test_moves_to_play_are_proved_or_beaten(name: str) -> None:
     """A perfect player by its moves, and the same with one spoilt move: O answers the middle at an edge."""
@@ -598,6 +605,7 @@ def test_moves_to_play_are_proved_or_beaten(name: str) -> None:
     assert found.unbeatable == {"first": True, "second": False} and line is not None and line[:2] == [4, 1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("write", "wrong", "shown"),
     [
@@ -693,6 +701,7 @@ def test_a_blank_at_the_end_of_a_key_is_not_its_move(key: str, known: Known, tab
     assert bytes(ttt.import_table(rows).tables.q) == bytes(run.tables.q)
 
 
+@pytest.mark.slow
 def test_moves_of_a_bad_player_are_not_turned() -> None:
     """By the marks' usual meaning, though with another one the moves would be better."""
     best = {position: set(cells) for position, cells in perfect_moves().items() if cells}
@@ -702,6 +711,7 @@ def test_moves_of_a_bad_player_are_not_turned() -> None:
         assert all(run.candidates(key) == [cell] for key, cell in list(bad.items())[:200])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [None, "td", "sutton-barto", "td-lambda"])
 @pytest.mark.parametrize("scale", ["-1 to 1", "0 to 1"])
 def test_one_table_of_values_serves_both_players(scale: str, learner: str | None) -> None:
@@ -736,6 +746,7 @@ def test_numbers_named_values_are_no_moves() -> None:
     assert "a number" in ttt.import_table(lost, warn=lambda _: None).notes[0]
 
 
+@pytest.mark.slow
 def test_no_number_is_no_move() -> None:
     """Whatever stands for it: a missing number of pandas, None, NaN, an empty list or an empty text."""
     keys = ["XXXOO....", ".........", "X........", "....X....", "XO......."]
@@ -751,6 +762,7 @@ def test_no_number_is_no_move() -> None:
 NO_MOVE: list[Any] = [None, float("nan"), [], ""]
 
 
+@pytest.mark.slow
 def test_pairs_count_from_0_or_1() -> None:
     """A row or a column as large as the board's counts from 1; without a 0 and without such a one it is asked."""
     keys = ["." * 12, "....XO......", "....X...O..."]
@@ -764,6 +776,7 @@ def test_pairs_count_from_0_or_1() -> None:
         ttt.import_table({"board": [".........", "X........"], "move": ["2,2", "2,2"]})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("side", [1, -1])
 def test_values_of_moves_fit_minimax_q(side: int) -> None:
     """It keeps them as the first player sees them, and occupied cells among them.  side: of the second player's."""
@@ -782,6 +795,7 @@ def test_values_of_moves_fit_minimax_q(side: int) -> None:
     assert all({*run.candidates(text_of(key))} <= {*cells} for key, cells in best.items() if cells)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json", "npz"])
 def test_a_table_of_minimax_q_is_known_by_its_occupied_cells(form: str, tmp_path: Path) -> None:
     """Imported without a learner it was judged as one of `q-learning`, whose values are the mover's."""

@@ -60,7 +60,7 @@ def test_every_learners_table_comes_back_to_the_bit(learner: str) -> None:
     check_back(ttt.train(300, learner=learner))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OTHERS, ids=lambda options: "-".join(map(str, options.values())))
 def test_tables_of_other_boards_and_options_come_back_to_the_bit(options: dict[str, Any]) -> None:
     check_back(ttt.train(300, **options))
@@ -79,6 +79,7 @@ def check_back(run: Any) -> None:
     assert back.verdict() == run.verdict()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("learner", ["td", "value-feed", "q-learning", "double-q", "reinforce", "menace"])
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 def test_a_row_says_what_the_run_says_of_its_position(learner: str, symmetry: str) -> None:
@@ -124,6 +125,7 @@ def test_the_file_says_what_it_holds(run: Run, content: bytes) -> None:
     assert content[:8] == b"\x89HDF\r\n\x1a\n" and content == encode(run)
 
 
+@pytest.mark.slow
 def test_xarray_opens_it_with_names_for_axes(run: Run, content: bytes) -> None:
     xarray = pytest.importorskip("xarray")
     with xarray.open_dataset(io.BytesIO(content), engine="h5netcdf") as data:
@@ -161,7 +163,7 @@ def replaced(name: str, array: Any, **options: Any) -> Any:
     return change
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -202,6 +204,7 @@ def test_damaged_files_are_refused_in_a_line(content: bytes) -> None:
         run_from_plain(content[:4000])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "first"),
     [
@@ -229,6 +232,7 @@ def test_a_name_that_tells_no_format(run: Run, capsys: pytest.CaptureFixture[str
     assert "wrote td-table.h5" in capsys.readouterr().out
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("learner", ["td", "q-learning"])
 @pytest.mark.parametrize("form", ["npy", "jsonl"])
 def test_arrays_and_lines_come_back(learner: str, form: str) -> None:
@@ -239,6 +243,7 @@ def test_arrays_and_lines_come_back(learner: str, form: str) -> None:
         np.testing.assert_array_equal(back.tables[0], run.tables[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"learner": "minimax-q", "board": "2x3x2", "symmetry": "on"}])
 def test_import_takes_a_table_back_by_what_the_file_holds(
     options: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -58,6 +58,7 @@ def saved(tmp_path):
 # What goes in comes out.
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("action", [False, True])
 @pytest.mark.parametrize("points", [0, 1, 5])
 def test_a_run_comes_back_bit_for_bit(tmp_path, action, points):
@@ -371,6 +372,7 @@ def rewritten(content, *, block=True, libver="earliest"):
     return content[:512] + buffer.getvalue()[512:] if block else buffer.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "large"), [("run-1.5.h5", True), ("networks-1.3.h5", False)])
 def test_what_another_program_did_to_a_whole_run_is_said(tmp_path, monkeypatch, name, large):
     """A process killed while h5py had the file open, and h5repack: the data is whole, and `check` spoke of damage."""

@@ -131,6 +131,7 @@ def scheduled(shape: str, game: int, games: int, first: float = 0.5) -> float:
     return 0.5 * math.exp(math.log(0.1 / 0.5) * share)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("batch", "shape"), [(1, "linear"), (1, "exp"), (40, "linear")])
 @pytest.mark.parametrize("name", BY_EPSILON)
 def test_games_equal_the_oracle_whose_alpha_stands_still_within_a_batch(
@@ -154,6 +155,7 @@ def test_games_equal_the_oracle_whose_alpha_stands_still_within_a_batch(
     assert_same(subject, oracle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 500])
 def test_epsilon_falls_as_written(batch: int, tmp_path: Path) -> None:
     path, games = tmp_path / "games.txt", 20_000
@@ -177,7 +179,7 @@ def learnt(stops: list[int], batch: int, threads: int = 1, block: int = 1024, **
     return trainer
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [BY_GAMES, BY_VISITS], ids=["games", "visits"])
 @pytest.mark.parametrize("name", mostly_slow(["td", "greedy-td"], "td"))
 def test_neither_threads_nor_blocks_nor_stops_show(
@@ -201,6 +203,7 @@ def test_neither_threads_nor_blocks_nor_stops_show(
 # --- by visits --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("alpha", "power"), [("1/n", 1.0), ("1/n^0.8", 0.8)])
 def test_td_by_visits_equals_a_direct_computation(alpha: str, power: float, tmp_path: Path) -> None:
     path = tmp_path / "games.txt"
@@ -249,6 +252,7 @@ def test_visits_in_batches_are_arrivals(tmp_path: Path) -> None:
     assert not run.visits[n_open:].any()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BY_EPSILON)
 def test_visits_are_kept_in_the_file_and_gone_on_from(name: str, tmp_path: Path) -> None:
     games, path = tmp_path / "games.txt", tmp_path / "run.h5"

@@ -78,6 +78,7 @@ def refused(path, *words, trust=False):
 # The format and its files.
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("stored", RELEASED, ids=lambda stored: stored.stem)
 def test_a_file_of_every_released_version_opens_for_ever(stored):
     run = ttt.load(stored)
@@ -134,7 +135,7 @@ def test_a_newer_minor_version_opens_with_a_note(path, capsys):
 # Changed on purpose.
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("words", OPENING, ids=lambda words: words[0])
 def test_every_command_says_what_became_of_its_file(path, monkeypatch, capsys, words):
     """A changed file opens with trust, one of a newer major version does not."""
@@ -164,6 +165,7 @@ def test_trust_changes_nothing_about_a_whole_file(monkeypatch):
     assert ttt.load(DATA / "run-1.0.h5", trust=True).notes == ()
 
 
+@pytest.mark.slow
 def test_a_file_without_our_first_bytes_opens_with_trust(path):
     """And then it comes back bit for bit."""
     whole = ttt.load(DATA / "run-1.0.h5")
@@ -179,7 +181,7 @@ def test_a_file_without_our_first_bytes_opens_with_trust(path):
     refused(path, "does not contain an HDF5 file", trust=True)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -408,6 +410,7 @@ def test_structures_that_are_not_ours(path, readers, name):
     assert outcome.peak < MEMORY
 
 
+@pytest.mark.slow
 def test_files_of_other_tools(path, readers):
     """HDF5, with 512 bytes in front of it or not, and what is none."""
     for size in (0, 512):
@@ -540,6 +543,7 @@ def test_a_child_that_dies_is_one_line(path, monkeypatch, code, words):
     refused(path, words, trust=True)
 
 
+@pytest.mark.slow
 def test_a_child_that_wants_too_much_memory_is_one_line():
     script = "from ttt_batch.runs.storage.container import run_child\nrun_child(lambda content: bytearray(1 << 30))"
     done = subprocess.run([sys.executable, "-c", script], input=b"", stdout=subprocess.PIPE, check=True)

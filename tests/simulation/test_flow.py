@@ -127,11 +127,13 @@ REJECTION = [(129, 0.1), (129, 0.5), (200, 0.92), (1000, 1 / 9), (1000, 0.0101),
 LONG_RANGE = [(10**6, 1.1e-5), (10**12, 1.3e-11), (10**15, 2e-14), (10**15, 2e-12)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "p"), ONE_BY_ONE + INVERSION + REJECTION + LONG_RANGE)
 def test_binomial_numbers_have_their_exact_probabilities(n: int, p: float) -> None:
     assert abs(distribution_score(binomials(n, p, 300_000), n, p)) < TOLERANCE
 
 
+@pytest.mark.slow
 def test_numbers_drawn_together_are_those_drawn_one_by_one() -> None:
     kinds = [*ONE_BY_ONE, *INVERSION, *REJECTION, *LONG_RANGE, (0, 0.3), (10**15, 0.0), (10**15, 1.0), (10**9, 0.999)]
     n = 100 * len(kinds)
@@ -161,6 +163,7 @@ def test_certain_counts_are_certain() -> None:
     assert set(binomials(1, 0.5, 100).tolist()) == {0, 1}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("p", [0.1, 1 / 9, 1 / 3, 0.5, 0.8])
 @pytest.mark.parametrize("n", [10**6, 10**9, 10**12, 10**15])
 def test_moments_and_shape_of_large_counts(n: int, p: float) -> None:
@@ -203,6 +206,7 @@ def exact_log_factorial(k: int) -> Decimal:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "p"), [(130, 0.125), (700, 0.5), (4000, 0.0078125), (10**9, 0.25), (10**15, 0.5)])
 def test_ratios_of_probabilities_keep_their_digits(n: int, p: float) -> None:
     """From the mode to eight standard deviations away, and to the ends where they are near; p and n p are exact."""
@@ -377,7 +381,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("games", [1, 50, 3_000, 100_000, 3_000_000])
 @pytest.mark.parametrize("case", CASES)
 def test_counts_have_their_exact_distribution(case: Case, games: int) -> None:
@@ -390,6 +394,7 @@ def test_counts_have_their_exact_distribution(case: Case, games: int) -> None:
         assert abs(score) < TOLERANCE, (key, score)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES[1:4])
 def test_flow_and_walk_are_two_samples_of_one_distribution(case: Case) -> None:
     games = 400_000
@@ -499,6 +504,7 @@ def row_after_row(case: "Case", games: int) -> Counts:
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", mostly_slow([{}, {"occupied": True}, {"board": Board(1, 11, 3)}], {"occupied": True}))
 @pytest.mark.parametrize("epsilon", mostly_slow([0.0, 0.2, 1.0], 0.2))
 def test_rows_drawn_abreast_are_those_drawn_one_after_another(epsilon: float, kind: dict[str, Any]) -> None:
@@ -511,6 +517,7 @@ def test_rows_drawn_abreast_are_those_drawn_one_after_another(epsilon: float, ki
             assert (counts.taken == expected.taken).all() and (counts.arrived == expected.arrived).all()
 
 
+@pytest.mark.slow
 def test_rows_of_a_ply_can_be_drawn_in_any_order() -> None:
     case, games = CASES[1], 200_000
     graph, pieces, base = case.graph, empty_counts(case.graph), np.uint64(mixed(int(KEY)))
@@ -527,6 +534,7 @@ def test_rows_of_a_ply_can_be_drawn_in_any_order() -> None:
     assert (pieces.arrived == whole.arrived).all() and (pieces.taken == whole.taken).all()
 
 
+@pytest.mark.slow
 def test_rows_and_batches_draw_independently() -> None:
     """Exploring shares of the same row in successive batches, and of successive rows in a batch, are uncorrelated."""
     case, games = Case(0.5, ties=1.0), 2_000_000
@@ -577,5 +585,6 @@ def digest() -> str:
     return found.hexdigest()
 
 
+@pytest.mark.slow
 def test_plain_python_draws_the_same() -> None:
     assert without_jit(__file__, "digest()") == digest()

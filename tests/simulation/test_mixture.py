@@ -47,6 +47,7 @@ def play_once(way: Any, learning: Learning, work: Workspace, key: Any, games: in
     play_batch(way, learning, work, 0, key, (0, games))
 
 
+@pytest.mark.slow
 def test_the_exponential_is_that_of_the_definition_and_within_a_unit_of_the_true_one() -> None:
     rng = np.random.default_rng(1)
     x = -np.concatenate([rng.exponential(1.0, 4_000), rng.uniform(0, 701, 4_000), 10.0 ** rng.uniform(-20, 3, 4_000)])
@@ -67,6 +68,7 @@ def some_chances(rng: np.random.Generator, n: int) -> np.ndarray:
     return weights / weights.sum()
 
 
+@pytest.mark.slow
 def test_a_row_s_columns_are_the_alias_table_of_its_chances() -> None:
     rng = np.random.default_rng(2)
     for n in (1, 2, 3, 18, 100):
@@ -178,6 +180,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("board", "engine", "softmax"), CASES)
 def test_counts_have_the_shares_that_the_chances_give(board: str, engine: str, softmax: bool) -> None:
     match = Match(board, engine, 7, softmax=softmax)
@@ -194,6 +197,7 @@ def test_counts_have_the_shares_that_the_chances_give(board: str, engine: str, s
     assert abs(surprise(np.where(wanted > 0, taken, 0), wanted, games)) > 20
 
 
+@pytest.mark.slow
 def test_the_walk_plays_what_a_plain_walk_plays_and_so_does_its_record() -> None:
     match = Match("3x3", "walk", 3)
     graph, games, key = match.graph, 3_000, match.trainer._key

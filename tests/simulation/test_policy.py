@@ -107,6 +107,7 @@ def test_every_choice_rule_works_on_every_kind_of_table(name: str, choice: Choic
         assert listed(policy, graph) == plain_policy(learner, choice, tables, graph)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_policy_is_that_of_the_definition(name: str) -> None:
     """Also where rows are passed over because their order did not change since the last time."""
@@ -127,6 +128,7 @@ NUMBERS = st.sampled_from([0.0, -0.0, -1.0, 1e-300, math.nan, *TIES])
 LINE = Board(1, 3, 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     before=st.lists(NUMBERS, min_size=20, max_size=20),
@@ -151,7 +153,7 @@ def pick_moves(tables: Any, graph: Any, choice: Any, row: Any, key: Any, picked:
         picked[game] = pick(tables, graph, choice, lo, hi, mover_of(graph, row), bits)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(["td", "value-feed", "backward-q", "minimax-q"], "td", "backward-q"))
 def test_picking_straight_from_the_tables_is_drawing_from_the_list(name: str) -> None:
     learner, graph, tables, policy = started(name, Board())

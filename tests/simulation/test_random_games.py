@@ -103,6 +103,7 @@ def chi_squared_score(observed: np.ndarray, expected: np.ndarray) -> float:
 # --- the same games as one by one -----------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", BOARDS + LARGE_BOARDS)
 @pytest.mark.parametrize(("seed", "first"), [(0, 0), (-(2**70) + 3, 987_654_321_012)])
 def test_every_game_ends_as_it_does_when_replayed(size: tuple[int, int, int], seed: int, first: int) -> None:
@@ -115,7 +116,7 @@ def test_every_game_ends_as_it_does_when_replayed(size: tuple[int, int, int], se
         assert wins.tolist() == [outcome == FIRST_WINS, outcome == SECOND_WINS]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("size", BOARDS)
 def test_blocks_and_pieces_do_not_show(size: tuple[int, int, int]) -> None:
     board = Board(*size)
@@ -175,6 +176,7 @@ def counts_of_boards(block: int) -> list[list[int]]:
     return [play_random_games(Board(*size), 300, seed=9, block=block).tolist() for size in BOARDS[:5]]
 
 
+@pytest.mark.slow
 def test_without_the_compiler_the_result_is_the_same() -> None:
     assert without_jit(__file__, "counts_of_boards(128)") == str(counts_of_boards(1024))
 
@@ -196,6 +198,7 @@ def test_results_have_their_known_shares_unless_moves_are_drawn_with_a_bias(monk
     assert any(abs(z) > 4 for z in scores(play_random_games(Board(), 20_000_000, threads=2), SHARES))
 
 
+@pytest.mark.slow
 def test_the_shares_as_they_are_drawn_are_exact_to_a_billionth() -> None:
     """Count every pair of 32-bit fractions by the order of cells that it stands for."""
     weights = []  # of each group: how many fractions give each of its numbers
@@ -277,6 +280,7 @@ def test_moves_are_uniform_and_lengths_have_their_shares() -> None:
     assert abs(chi_squared_score(openings, np.full(504, games / 504))) < 4
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "name",
     [*("2x3x2", "2x2x2", "1x4x2", "1x6x4", "2x4x3", "3x3x2"), "3x3x2-exact", "3x4x3-gravity", "2x4x3-misere-gravity"],
@@ -334,6 +338,7 @@ def test_no_games_have_no_results() -> None:
     assert play_random_games(Board(), 0, threads=4).tolist() == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_variants_are_played_or_refused() -> None:
     board = Board(misere=True)
     found = play_random_games(board, 200, seed=3)

@@ -98,6 +98,7 @@ def trained(name: str, games: int = 20_000) -> tuple[Graph, Policy, TableTrainer
     return trainer.graph, policy, trainer
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BY_EPSILON)
 def test_the_walk_plays_what_a_plain_walk_plays(name: str) -> None:
     graph, policy, trainer = trained(name)
@@ -122,6 +123,7 @@ def test_the_first_batch_of_a_fresh_table_is_a_plain_walk(name: str, epsilon: fl
     assert expected[:, GREEDY].any() == (epsilon < 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1, 3, 3), (2, 3, 2), (2, 2, 2), (2, 4, 2), (3, 3, 2), (1, 1, 1)])
 def test_other_boards_are_walked_like_a_plain_walk(size: tuple[int, int, int]) -> None:
     graph = enumerate_graph(Board(*size))
@@ -208,6 +210,7 @@ def standard_score(chi_squared: float, degrees: int) -> float:
     return (chi_squared - degrees) / math.sqrt(2 * degrees)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("epsilon", [0.1, 0.6])
 @pytest.mark.parametrize("name", ["td", "minimax-q"])
 def test_each_edge_gets_its_share(name: str, epsilon: float) -> None:

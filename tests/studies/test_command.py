@@ -208,6 +208,7 @@ def test_iterators_are_lists(tmp_path: Path) -> None:
     assert study.seeds.tolist() == [3, 5]
 
 
+@pytest.mark.slow
 def test_progress_begins_with_the_file_and_is_rare(tmp_path: Path) -> None:
     path, seen = tmp_path / "new.h5", list[StudyProgress]()
 
@@ -293,7 +294,7 @@ def test_an_interrupt_names_the_file_in_which_the_study_goes_on(
     assert (status, err.splitlines()[-1].rpartition("; ")[2]) == (130, "go on with ttt-batch study --resume new-2.h5")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_says_where_the_results_are(times: int, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "ttt_batch", "study", "--games", "100k", "--seeds", "9999", "--threads", "1"]

@@ -55,6 +55,7 @@ def test_keys_outside_hold_for_every_grid_that_has_none_of_its_own():
     assert design.axes == {"epsilon": (0.2, 0.3), "alpha": (0.1, 0.2)}
 
 
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize(
     ("text", "message"),
     [

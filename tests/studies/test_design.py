@@ -50,6 +50,7 @@ def train_config(options, seed):
     return plan.config, plan.total
 
 
+@pytest.mark.slow
 def test_every_combination_is_that_of_train():
     """1,500 drawn ones, each alone: the same configuration, or refused by both."""
     draw, refused = random.Random(19), 0
@@ -110,6 +111,7 @@ def test_a_key_is_of_all_but_the_seed_and_stays():
     assert first.key == "9ec8e5408de523e4", "a study's file holds it: another key would learn everything once more"
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("options", "seeds", "sweep", "message"),
     [

@@ -72,6 +72,7 @@ def test_a_dataset_has_names_on_its_axes(path):
         assert data.where(data.epsilon == 0.2, drop=True).sizes["setting"] == 4
 
 
+@pytest.mark.slow
 def test_other_programs_open_the_file_with_names(path):
     xarray = pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")

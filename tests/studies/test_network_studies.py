@@ -52,6 +52,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_every_learner_is_that_of_train(case: int, tmp_path: Path) -> None:
     found = study(out=tmp_path / "s.h5", seeds="3,8", threads=2, **CASES[case])
@@ -72,12 +73,14 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 4])
 def test_threads_do_not_show(threads: int, tmp_path: Path, quiet: Path) -> None:
     study(out=tmp_path / "s.h5", seeds=5, threads=threads, keep="last", **VARIED).close()
     assert same_results(quiet, tmp_path / "s.h5", ANY)
 
 
+@pytest.mark.slow
 def test_stopped_resumed_and_extended_it_is_that_of_a_quiet_study(tmp_path: Path, quiet: Path) -> None:
     path, asked = tmp_path / "s.h5", 0
 
@@ -100,6 +103,7 @@ def test_stopped_resumed_and_extended_it_is_that_of_a_quiet_study(tmp_path: Path
 LONG = {"learner": "patterns", "games": "1G", "prove_every": "1M"}
 
 
+@pytest.mark.slow
 def test_a_learner_is_stopped_before_its_end(tmp_path: Path) -> None:
     asked = iter([False, False, False, True, *[True] * 100])
     found = study(out=tmp_path / "s.h5", seeds=1, stop=lambda: next(asked), **LONG)

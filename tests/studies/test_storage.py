@@ -117,6 +117,7 @@ def test_what_is_stored_is_there_and_nothing_else(path):
     assert not check_study(path)[0]
 
 
+@pytest.mark.slow
 def test_many_at_once_in_any_order_are_the_same_as_one_by_one(full, tmp_path):
     other = tmp_path / "other.h5"
     with create_study(other, design()) as study:
@@ -235,6 +236,7 @@ def test_failures_have_their_reasons_and_are_missing(path):
         assert not list(study.failures()) and not study.array("reason").any()
 
 
+@pytest.mark.slow
 def test_any_number_of_reasons(path):
     with create_study(path, design(seeds=200, **MIXED)) as study:
         for number in range(600):
@@ -378,6 +380,7 @@ def test_an_existing_file_is_kept_unless_it_is_to_be_replaced(path):
 # --- more of it -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_extended_study_has_all_that_was_done(full, tmp_path):
     larger = design(seeds=11).extended(alpha="0.1,0.5,0.3", games="1000,3000,9000")
     larger = design().extended_to(larger)
@@ -428,6 +431,7 @@ def test_an_extension_that_fails_leaves_the_old_file(full):
 # --- damaged, foreign, hostile ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_changed_byte_of_what_never_changes_is_found(full):
     content = full.read_bytes()
     with open_study(full) as study:
@@ -464,6 +468,7 @@ def test_every_changed_byte_of_a_result_is_found(full):
             assert "checksum" in check_study(full)[0][0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("name", "value", "finding"),
     [
@@ -513,6 +518,7 @@ def networks(tmp_path_factory):
     return path
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
@@ -540,6 +546,7 @@ def test_kept_networks_are_proved_again_whatever_their_checksum(tmp_path, networ
     assert re.search(words, "\n".join(findings)), findings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "name", "value", "words"),
     [

@@ -128,6 +128,7 @@ def test_figures_are_what_the_learners_say_one_by_one(mixed):
             assert row["milliseconds"] == pytest.approx(1e3 * np.median([one["seconds"][-1] for one in learners]))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("block", "window"), [(1, 1), (4_000, 20), (10_000, 1 << 17), (1 << 22, 9)])
 def test_some_learners_at_a_time_or_all_at_once_are_the_same(mixed, monkeypatch, block, window):
     with open_study(mixed) as study:

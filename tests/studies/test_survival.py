@@ -46,6 +46,7 @@ def test_the_estimate_is_the_product_limit(seeds):
     assert (found.low <= found.left + 1e-12).all() and (found.left <= found.high + 1e-12).all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_an_interval_is_where_the_bands_cross_one_half(seeds):
     low, high = interval_of_median(*arrays(seeds))
@@ -84,6 +85,7 @@ def test_nobody_everybody_ties_and_too_few():
     assert interval_of_median(huge, np.ones(8, bool))[1] in huge.tolist()
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_median_as_often_as_they_say():
     rng = np.random.default_rng(5)
     times = rng.geometric(0.01, (600, 40))

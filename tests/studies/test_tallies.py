@@ -45,6 +45,7 @@ def assert_as_train(options: dict[str, Any], room: Worker, *, kernel: bool) -> N
             np.testing.assert_array_equal(array, found.tables[name][i])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", ONE_KERNEL, ids=str)
 def test_many_menaces_are_those_of_train(options: dict[str, Any]) -> None:
     """To the last bead, though several are played by one kernel, one after the other, after others with other beads."""
@@ -53,12 +54,14 @@ def test_many_menaces_are_those_of_train(options: dict[str, Any]) -> None:
     assert_as_train({"learner": "menace", "games": 220, **options}, room, kernel=True)
 
 
+@pytest.mark.slow
 def test_a_run_is_an_opponent_too(tmp_path: Path) -> None:
     ttt.train(2_000, learner="td", symmetry="on", seed=5).save(tmp_path / "td.h5")
     options = {"learner": "menace", "games": 150, "opponent": str(tmp_path / "td.h5")}
     assert_as_train(options, Worker(keep=True, stop=lambda: False), kernel=True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -81,6 +84,7 @@ def test_batches_are_looked_at_where_they_end() -> None:
     assert single.points == [1, 2, 5, 10, 20, 50, 100, 200, 220]
 
 
+@pytest.mark.slow
 def test_a_learner_is_stopped_before_its_end() -> None:
     for options in ({"learner": "td", "games": "1G"}, {"learner": "menace", "games": 220}):
         asked = iter([False] * (2 if "G" in str(options["games"]) else 0))
@@ -91,6 +95,7 @@ def test_a_learner_is_stopped_before_its_end() -> None:
 # --- the file -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_file_has_results_alone_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "s.h5"
     options: dict[str, Any] = {"learner": "menace", "opponent": "optimal", "games": 100, "tally": True}

@@ -201,6 +201,7 @@ def test_hostile_sizes(given):
     assert len(str(error.value)) < 300
 
 
+@pytest.mark.slow
 def test_many_values():
     assert len(values_of("epsilon", f"0..1:{MAX_VALUES}")) == MAX_VALUES
 

@@ -64,6 +64,7 @@ TAKEN: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("case", TAKEN)
 def test_a_file_that_another_program_takes_stays_and_the_study_goes_on_beside_it(
     case: str, tmp_path: Path, quiet: list[bytes]
@@ -117,6 +118,7 @@ def test_a_study_of_format_1_0_is_learnt_again_byte_for_byte(tmp_path: Path) -> 
     assert results(KEPT) == results(tmp_path / "s.h5")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("threads", [2, 5])
 def test_threads_do_not_show(threads: int, tmp_path: Path, quiet: list[bytes]) -> None:
     study(out=tmp_path / "s.h5", seeds=6, threads=threads, **OPTIONS)
@@ -136,6 +138,7 @@ def test_stopped_again_and_again(tmp_path: Path, quiet: list[bytes], monkeypatch
     assert rounds > 1 and results(path) == quiet
 
 
+@pytest.mark.slow
 def test_nothing_is_learnt_twice(tmp_path: Path, quiet: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     path, learnt = tmp_path / "s.h5", []
     plain = work.Worker.learn
@@ -217,6 +220,7 @@ def test_progress_counts_what_is_done(tmp_path: Path) -> None:
     assert [now.done for now in seen] == sorted(now.done for now in seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(kills: int, tmp_path: Path, script: Callable[[str], Any]) -> None:
     """Nothing that was stored is lost or learnt again, and the end is that of an undisturbed study."""

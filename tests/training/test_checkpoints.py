@@ -53,6 +53,7 @@ def test_how_often() -> None:
             parse_every(text)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("every", "expected"), [("never", 1), ("1000s", 1), ("5000games", 10), ("0s", 3)])
 def test_checkpoints_come_when_they_are_due(
     every: str, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -199,6 +200,7 @@ def test_the_command_survives_kill_9(tmp_path: Path) -> None:
 FAILURES = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.EFBIG, errno.ESTALE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
 @pytest.mark.parametrize("number", mostly_slow(FAILURES, errno.ENOSPC), ids=errno.errorcode.get)
 def test_a_failing_checkpoint_is_said_once_and_tried_again(
@@ -295,6 +297,7 @@ def interfered(path: Path, interfere: Any, said: list[str]) -> ttt.Run:
     )
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["touch", "copy", "remove"])
 def test_a_file_that_holds_our_last_checkpoint_is_ours(how: str, tmp_path: Path) -> None:
     path, said = tmp_path / "run.h5", list[str]()
@@ -321,6 +324,7 @@ def test_a_file_that_is_there_from_before_is_ours_too(tmp_path: Path) -> None:
     assert said == [] and ttt.load(path).games == 21_000
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", ["replace", "change", "flip", "folder", "another run"])
 def test_a_file_that_another_program_replaces_is_left_alone(how: str, tmp_path: Path) -> None:
     """Later checkpoints go into a new file beside it."""
@@ -371,6 +375,7 @@ def test_the_command_says_where_the_run_went(
     assert ttt.load("run-2.h5").games == 6_000
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("become", "said"), [("gone", "is gone, and nothing"), ("theirs", "was replaced"), ("ours", r"holds 6,000 of the")]
 )
@@ -398,6 +403,7 @@ def test_the_last_checkpoint_is_named_only_where_it_is(
     assert told and all(wanted in line for line in told)
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
     """The system's own refusal, by the command: status 1, one warning, and what was written before stays."""
     words = [*PROGRAM, "train", "--games", "60000", "--batch", "500", "--checkpoint-every", "10000games", "-o", "r.h5"]
@@ -415,6 +421,7 @@ def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr and names(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_at_a_terminal_another_file_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     words = ["-m", "ttt_batch", "train", "--games", "3000000000", "--checkpoint-every", "0s", "-o", "runs/run.h5"]
@@ -465,6 +472,7 @@ def test_signals_leave_the_last_checkpoint_or_what_was_learnt(more: int, tmp_pat
     assert names(tmp_path) == ["run.h5"]
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_loses_nothing(tmp_path: Path) -> None:
     words = ["-m", "ttt_batch", "train", "--games", "3000000000", "--checkpoint-every", "never", "-o", "run.h5"]
     child = pexpect.spawn(sys.executable, words, cwd=str(tmp_path), encoding="utf-8", timeout=SECONDS)
@@ -494,6 +502,7 @@ def small_disk(tmp_path: Path) -> Any:
     subprocess.run(["umount", str(place)], check=False)
 
 
+@pytest.mark.slow
 def test_a_full_disk(small_disk: Path) -> None:
     said: list[str] = []
     filler = small_disk / "filler"
@@ -517,6 +526,7 @@ def test_a_full_disk(small_disk: Path) -> None:
     assert names(small_disk) == ["run.h5"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("touched", [False, True])
 def test_a_file_that_cannot_be_opened_for_a_moment_is_still_ours(
     touched: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

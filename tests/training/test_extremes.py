@@ -47,13 +47,14 @@ def holds(path: Path, **options: Any) -> None:
     assert check_run(further) == ([], ()), options
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXTREMES)
 def test_every_extreme_of_an_option_opens_again(name: str, tmp_path: Path) -> None:
     for number, value in enumerate(EXTREMES[name]):
         holds(tmp_path / f"{number}.h5", **{name: value})
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [{"batch": MAX_GAMES}, {"batch": 2}, {"batch": "auto"}])
 def test_the_most_games_open_again(options: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
@@ -102,6 +103,7 @@ def values(decay: Any, games: Any, found: Any) -> None:
         found[number] = value_at(decay, games[number])
 
 
+@pytest.mark.slow
 def test_no_schedule_leaves_its_range() -> None:
     """0.3 * exp(log(1 / 0.3)) is more than 1, and a step size above 1 turned the table into NaN."""
     games, found = np.array([0, 1, 50, 99, 100, 10**15]), np.zeros(6)

@@ -61,7 +61,7 @@ def results_of(games: Games, graph: Graph) -> np.ndarray:
 # --- a fixed opponent -------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("seat", SEATS)
 @pytest.mark.parametrize("opponent", ["random", "optimal", "run"])
@@ -150,6 +150,7 @@ def test_both_seats_are_the_default_and_a_rival_may_be_a_file(rival: Run, tmp_pa
     assert ttt.load(tmp_path / "0.h5").config == runs[0].config
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_gets_better_against_random(name: str) -> None:
     fresh = ttt.train(100, learner=name, batch=100, seed=1)

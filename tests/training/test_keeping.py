@@ -45,6 +45,7 @@ def test_they_are_the_tables_of_runs_that_end_there(learner: str) -> None:
     assert run.points.nbytes == 9 * sum(table.nbytes for table in run.tables)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", mostly_slow(LEARNERS, "td", "minimax-q", "reinforce"))
 def test_every_learner_keeps_them(name: str, tmp_path: Path) -> None:
     run = trained(1_500, learner=name, keep_points=True, out=tmp_path / "run.h5")
@@ -52,6 +53,7 @@ def test_every_learner_keeps_them(name: str, tmp_path: Path) -> None:
     assert check_run(tmp_path / "run.h5") == ([], ())
 
 
+@pytest.mark.slow
 def test_a_run_in_parts_keeps_what_the_run_in_one_keeps(tmp_path: Path) -> None:
     """Ended within batches, between them, and by `stop`; only the first part asks for it."""
     path, whole = tmp_path / "run.h5", trained(9_000, keep_points=True)
@@ -158,6 +160,7 @@ def test_python_raises_the_same() -> None:
         trained(keep_points=True, max_memory=300_000)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("change", "finding"),
     [

@@ -103,7 +103,7 @@ def test_recorded_games_teach_what_the_oracle_learns(name: str, batch: int, boar
         assert not skipped and bytes_of(given)[:-2] == bytes_of(run)[:-2]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", ["1/n", "0.5->0.1:linear"])
 @pytest.mark.parametrize("batch", [1, 150])
 def test_schedules_reach_every_batch(alpha: str, batch: int, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def share_everything(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return shared
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", SHARED, ids=str)
 def test_threads_do_not_show(options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor do the pieces of one: batches are shared out in walking, adding up, ordering and, by td, folding."""
@@ -239,6 +239,7 @@ def test_a_batch_that_is_stopped_half_way_was_not_played(threads: int, monkeypat
 # --- shares and counts ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("options", "games"), [({"batch": 16_384}, 200_000), ({"batch": 1}, 30_000)], ids=str)
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 def test_random_play_has_the_exact_shares(symmetry: str, options: dict[str, Any], games: int) -> None:
@@ -249,6 +250,7 @@ def test_random_play_has_the_exact_shares(symmetry: str, options: dict[str, Any]
     assert_shares(run.statistics["outcomes"][-1], shares, games)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("symmetry", ["off", "on"])
 def test_flow_has_the_exact_shares(symmetry: str) -> None:
     shares, games = random_shares(enumerate_graph(parse_board("3x4x3"))), 10**9
@@ -269,6 +271,7 @@ def assert_shares(outcomes: np.ndarray, shares: np.ndarray, games: int) -> None:
         assert abs(found - games * share) < 5 * math.sqrt(games * share * (1 - share))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symmetry", [False, True])
 def test_flow_loses_no_game(symmetry: bool) -> None:
     """As many games leave a row as arrive, and all end."""
@@ -289,6 +292,7 @@ def test_flow_loses_no_game(symmetry: bool) -> None:
     assert abs(explored - 0.3 * moves) < 5 * math.sqrt(0.3 * 0.7 * moves)
 
 
+@pytest.mark.slow
 def test_td_proves_what_3x4x3_is_worth() -> None:
     """The first player wins; so the second cannot but lose to the best opponent."""
     for engine, batch, games in (("flow", 10**6, 4 * 10**6), ("walk", 16_384, 500_000)):
@@ -317,14 +321,14 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
     options = {"board": BOARD, "seed": 3, **options}
     assert_same_in_parts(tmp_path / "run.h5", 2_500, (299, 300, 1_050, 2_400), **options)
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 100])
 @pytest.mark.parametrize("seat", ["first", "second", "both"])
 @pytest.mark.parametrize("opponent", ["random", "optimal", "td", "greedy-td"])
@@ -369,6 +373,7 @@ def test_a_run_may_start_from_another() -> None:
         assert 0.5 < untouched.mean() < 1
 
 
+@pytest.mark.slow
 def test_answers_are_about_the_real_board() -> None:
     run, rng = ttt.train(3_000, board=BOARD, batch=100), random.Random(4)
     oracle = oracle_of(run, PLAIN)

@@ -37,6 +37,7 @@ def proved() -> PatternRun:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{"learner": "ntuple-td", "prove_every": 0}, {"objective": "plain", "epsilon": 0.9}, {"board": "3x3-misere"}, {}],
@@ -62,6 +63,7 @@ def test_update_by_update_equals_learn_from(options: dict[str, Any], tmp_path: P
     assert outcomes[-1].sum() == found.games and np.array_equal(outcomes[-1], whole.statistics["outcomes"][-1])
 
 
+@pytest.mark.slow
 def test_a_lesson_begins_with_the_player_that_was_proved(proved: PatternRun, tmp_path: Path) -> None:
     """And changes that one alone: of the proof nothing is left but that there was one."""
     path, empty = tmp_path / "run.h5", (EMPTY,) * 16
@@ -96,6 +98,7 @@ def test_a_lesson_begins_with_the_player_that_was_proved(proved: PatternRun, tmp
         ttt.train(resume=path, more=1000)
 
 
+@pytest.mark.slow
 def test_undo_restores_the_very_file(proved: PatternRun, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     proved.save(path)

@@ -52,7 +52,7 @@ def trained(tmp_path: Path, games: int = 2_000, **options: Any) -> Path:
 # --- what is learnt -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [None, "1/n"])
 @pytest.mark.parametrize("name", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
 def test_update_by_update_equals_learn_from(name: str, alpha: str | None, tmp_path: Path) -> None:
@@ -87,6 +87,7 @@ def test_what_it_learns_changes_how_it_plays(board: str, lost: list[int]) -> Non
     assert learning.candidates(empty) == [1] and run.candidates(empty) == [0]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BOTH_SEATS)
 def test_the_number_of_changed_positions(name: str) -> None:
     run = ttt.train(50, learner=name, batch=1, seed=2)
@@ -110,6 +111,7 @@ def test_nothing_changes_where_all_is_known() -> None:
     assert learning.run.games == 300_001
 
 
+@pytest.mark.slow
 def test_minimax_q_learns_from_a_forfeit() -> None:
     run = ttt.train(10, learner="minimax-q", batch=1)
     learning = LearningRun(run)
@@ -119,6 +121,7 @@ def test_minimax_q_learns_from_a_forfeit() -> None:
         LearningRun(ttt.train(10, batch=1)).update([4, 4])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("cells", [[], [4], [4, 0, 4], [9], [-1], [0, 3, 1, 4, 2, 5]])
 def test_what_is_no_finished_game_teaches_nothing(cells: list[int], tmp_path: Path) -> None:
     path = trained(tmp_path)
@@ -140,6 +143,7 @@ def test_a_step_size_that_goes_by_games_is_refused(tmp_path: Path) -> None:
 # --- undo ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("alpha", [None, "1/n"])
 @pytest.mark.parametrize("name", BOTH_SEATS)
 def test_undo_brings_everything_back(name: str, alpha: str | None, tmp_path: Path) -> None:
@@ -201,6 +205,7 @@ def test_what_the_file_says_of_itself(tmp_path: Path) -> None:
     assert check_run(path) == ([], ())
 
 
+@pytest.mark.slow
 def test_an_imported_table_keeps_its_unreachable_rows(tmp_path: Path) -> None:
     table, path = tmp_path / "q.csv", tmp_path / "q.h5"
     rng = np.random.default_rng(1)
@@ -349,6 +354,7 @@ def test_a_person_teaches_a_run(
     assert len((tmp_path / "games.txt").read_text().splitlines()) == 2  # it was played all the same
 
 
+@pytest.mark.slow
 def test_ctrl_c_loses_only_the_game_at_hand(tmp_path: Path) -> None:
     path = trained(tmp_path, games=20, batch=20)
     child = pexpect.spawn(

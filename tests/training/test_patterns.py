@@ -65,6 +65,7 @@ def test_it_is_proved(whole: PatternRun) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seat", mostly_slow([0, 1], 0))
 def test_no_game_is_lost(whole: PatternRun, seat: int) -> None:
     """A search in plain Python, without symmetry, agrees with the proof."""
@@ -90,6 +91,7 @@ def test_threads_do_not_show(whole: PatternRun) -> None:
     assert train(threads=2) == whole
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("board", "batch", "threads"), [("4x4", 256, 2), ("6x5x4", 131, 3)])
 def test_a_network_alone_is_shared_by_threads(board: str, batch: int, threads: int) -> None:
     """Batches large enough for that, and the same bytes, also where a batch uses few of the weights."""
@@ -97,6 +99,7 @@ def test_a_network_alone_is_shared_by_threads(board: str, batch: int, threads: i
     assert train(4 * batch, **options, threads=threads) == train(4 * batch, **options, threads=1)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("calls", [1, 2, 4, 7])
 def test_an_interruption_does_not_show(whole: PatternRun, calls: int, tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
@@ -149,6 +152,7 @@ def test_a_run_takes_positions_as_text_and_gives_no_tables(whole: PatternRun) ->
                 ask(seat)
 
 
+@pytest.mark.slow
 def test_points_follow_from_the_configuration() -> None:
     config = make_pattern_config(board="4x4x4", prove_every=1000, batch=16)
     assert [last_game(config, games) for games in (1, 1000, 1024, 1025, 3000)] == [1024, 1024, 1024, 2048, 3072]
@@ -182,6 +186,7 @@ def test_what_was_proved_is_kept() -> None:
     assert not np.array_equal(last.agent.weights[1], proved.agent.weights[1])
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "options", [{"board": "3x3"}, {"board": "4x3x3-gravity", "objective": "plain"}, {"seat": "second"}]
 )
@@ -308,6 +313,7 @@ def test_another_configuration_does_not_go_on(tmp_path: Path) -> None:
         assert len(str(refused.value)) < 200 + len(str(tmp_path))
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`train`, `info` and `check`, as text and as JSON, and the same run as in Python."""
     path = tmp_path / "run.h5"

@@ -70,7 +70,7 @@ def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Pat
     assert not ttt.load(path).interrupted
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -96,7 +96,7 @@ def test_schedules_keep_their_horizon(options: dict[str, Any], tmp_path: Path) -
     assert beyond.config == whole.config
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_may_change_on_the_way(threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Walking, "games_per_thread", 1_000)
@@ -127,6 +127,7 @@ def test_a_run_as_the_opponent_and_a_run_to_start_from(tmp_path: Path) -> None:
     assert_same_run(whole, ttt.train(resume=path, until=20_000, opponent=rival, seat="both", start=other))
 
 
+@pytest.mark.slow
 def test_checkpoints_do_not_show_and_can_be_resumed(tmp_path: Path) -> None:
     """Every checkpoint on the way, copied, leads to the same end."""
     options: dict[str, Any] = {"batch": 700, "seed": 1}
@@ -177,6 +178,7 @@ def test_where_it_comes_from_names_no_person_and_no_machine(tmp_path: Path, monk
     assert not [value for value in past.values() if "grace" in str(value) or "harvard" in str(value)]
 
 
+@pytest.mark.slow
 def test_files_changed_by_others_go_on_only_where_they_are_trusted(tmp_path: Path) -> None:
     """As the run that goes on, and as the opponent."""
     changed, rival = tmp_path / "changed.h5", tmp_path / "rival.h5"
@@ -295,6 +297,7 @@ def test_its_own_settings_may_be_repeated(tmp_path: Path) -> None:
         ttt.train(more=100)
 
 
+@pytest.mark.slow
 def test_a_fork_may_change_them_and_names_its_parent(tmp_path: Path) -> None:
     path, child = tmp_path / "run.h5", tmp_path / "child.h5"
     parent = ttt.train(5_000, batch=700, seed=4, epsilon=0.1, out=path)
@@ -350,7 +353,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 WAYS = ("--batch 16384", "--batch 1", "--engine flow --batch 4096")
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "options"), mostly_slow(itertools.product(SIGNALS, WAYS), *zip(SIGNALS, WAYS, strict=True))
 )

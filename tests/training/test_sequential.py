@@ -106,7 +106,7 @@ class Plain:
         learn_given(self.tables, self.graph, step, None, games, self.game, self.outcomes, 0, False)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CASES, ids=str)
 def test_play_by_the_cache_is_play_by_the_table(options: dict[str, Any]) -> None:
     plain = Plain(options)
@@ -193,6 +193,7 @@ def test_tables_may_begin_far_beyond_the_worths(tmp_path: Path) -> None:
     assert plain.tables.q.tobytes() == recorded.tables.q.tobytes() and np.abs(plain.tables.q).max() > 1e14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", mostly_slow([name for name, learner in LEARNERS.items() if learner.edge_scores], "expected-sarsa")
 )
@@ -203,6 +204,7 @@ def test_scores_by_edge_are_what_the_learner_scores(name: str) -> None:
     assert np.unique(table).size > 20 and edge_scores(run.tables, run.graph).tobytes() == table.tobytes()
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BY_EPSILON)
 def test_a_lesson_changes_only_what_the_game_met(name: str) -> None:
     """What lets a game repeat itself: all other moves of its rows score as before."""
@@ -244,6 +246,7 @@ MEMORIES: list[Any] = [
 ]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", MEMORIES, ids=str)
 def test_what_is_remembered_between_batches_changes_nothing(options: dict[str, Any]) -> None:
     """Favourites, settled rows and whatever folds leave for the next: a trainer made anew has none of them."""

@@ -170,6 +170,7 @@ def records(dask_scheduler: Any) -> tuple[int, set[str]]:
     return len(dask_scheduler.extensions["spans"].spans), set(dask_scheduler.task_groups)
 
 
+@pytest.mark.slow
 def test_the_scheduler_begins_no_record_for_each_batch(pool: WorkerPool) -> None:
     learnt(9_999, pool, batch=4_000)
     before = pool._client.run_on_scheduler(records)
@@ -210,6 +211,7 @@ def test_what_cannot_be_shared_is_refused(options: dict[str, Any], message: str)
         ttt.train(**{"games": 5_000, "workers": 2, **options})
 
 
+@pytest.mark.slow
 def test_small_batches_are_walked_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Walking, "least_shared", (6_000, 6_000))
     said: list[str] = []

@@ -45,6 +45,7 @@ def softened(run: ttt.Run, temperature: float, board: naive.Board | None = None)
     return oracle
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "temperature"), mostly_slow(ORACLES, ("td", 0.05)))
 def test_games_one_by_one_equal_the_oracle(name: str, temperature: float) -> None:
     run = ttt.train(1_500, learner=name, explore=f"softmax:{temperature}", batch=1, seed=4)
@@ -125,6 +126,7 @@ def test_what_stays_laid_out_is_what_the_tables_say(options: dict[str, Any]) -> 
     assert_begun_anew_changes_nothing(make_config(batch=128, **options, **explore))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", mostly_slow([1, 500], 500))
 def test_recorded_games_are_those_played_and_teach_the_same(batch: int, tmp_path: Path) -> None:
     file, options = tmp_path / "games.txt", {"explore": "softmax:0.02", "batch": batch}

@@ -48,6 +48,7 @@ def in_images(board: ImageBoard, lines: list[str], shape: Board) -> list[naive.M
 # --- one value for all images ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOTH_SEATS)
 def test_all_eight_images_are_valued_and_played_alike(name: str, runs: dict[str, ttt.Run]) -> None:
     """Where a position has symmetries of its own, values of moves may go with any of them."""
@@ -96,6 +97,7 @@ def test_positions_that_no_game_reaches_are_refused(runs: dict[str, ttt.Run]) ->
 # --- verdicts on the real board ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_td_proves_unbeatable_and_is() -> None:
     run = ttt.train(20_000, symmetry="on", batch=1_024)
     assert run.tables.value.size == 765 and run.config.symmetry
@@ -107,6 +109,7 @@ def test_td_proves_unbeatable_and_is() -> None:
         assert run.true_value(position) == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOTH_SEATS)
 def test_results_are_those_of_the_real_board(name: str, runs: dict[str, ttt.Run]) -> None:
     run = runs[name]
@@ -145,7 +148,7 @@ def test_losing_lines_are_real_games_that_the_agent_loses(name: str) -> None:
 # --- games ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 200])
 @pytest.mark.parametrize("name", BY_EPSILON)
 def test_recorded_games_are_real_and_teach_the_same(name: str, batch: int, tmp_path: Path) -> None:
@@ -169,6 +172,7 @@ def test_recorded_games_are_real_and_teach_the_same(name: str, batch: int, tmp_p
         assert [table.tobytes() for table in given.tables] == [table.tobytes() for table in run.tables]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOTH_SEATS)
 @pytest.mark.parametrize("shape", ["3x3", "2x5x3"])
 def test_given_games_teach_what_the_oracle_learns(shape: str, name: str) -> None:
@@ -212,6 +216,7 @@ def test_occupied_cells_of_a_game_end_it_on_the_real_board() -> None:
 # --- files, and runs that do not go together -----------------------------------------------------------------------
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("options", [{"batch": 700}, {"batch": 1}, {"batch": 700, "engine": "flow"}], ids=str)
 def test_a_run_in_parts_is_the_run_in_one(options: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
@@ -233,6 +238,7 @@ def test_a_run_with_images_and_one_without_are_different_runs(tmp_path: Path, ru
         ttt.train(100, symmetry="maybe")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", [True, False])
 def test_a_run_with_images_meets_one_with_or_without(runs: dict[str, ttt.Run], images: bool) -> None:
     one, other = runs["td"], ttt.train(100, batch=100, symmetry="on" if images else "off", seed=2)

@@ -110,6 +110,7 @@ def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch:
     assert bytes_of(states[0].tables) == bytes_of(states[1].tables)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("learner", "batch", "engine"),
     [
@@ -120,7 +121,7 @@ def test_the_first_batch_is_walked_in_pieces_if_a_later_one_will_be(monkeypatch:
         ("minimax-q", 4_000, "walk"),
         ("td", 1, "walk"),
         ("sutton-barto", 1, "walk"),
-        ("minimax-q", 1, "walk"),
+        pytest.param("minimax-q", 1, "walk", marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("large", [False, True])
@@ -150,6 +151,7 @@ def test_the_number_of_games_abreast_changes_no_byte(name: str) -> None:
         assert_same(wide, learnt(name, 5_000, batch=1_024, block=block))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BY_EPSILON)
 def test_sequential_games_are_batches_of_one(name: str) -> None:
     """`play_self`, which `batch=1` uses, and `run_batches` are two programs for one algorithm."""

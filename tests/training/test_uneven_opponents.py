@@ -21,6 +21,7 @@ def reversed_uneven(boards: Any, to_move: Any, legal: Any) -> Any:
     return weights / weights.sum(1, keepdims=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", mostly_slow([*WALKED, {"engine": "flow", "batch": 500}], *WALKED))
 def test_it_plays_as_likely_as_it_said(options, tmp_path):
     games = tmp_path / "games.txt"
