@@ -42,6 +42,7 @@ def test_its_answers_are_played(board: str, autoreset: str):
     assert games > 300
 
 
+@pytest.mark.slow
 def test_probabilities_are_drawn_by_game():
     """As often as inside the kernel, and the same however environments and threads are split."""
     batch = ttt.Batch(20_000, "3x3", 5, anything, "same-step", seat="second")

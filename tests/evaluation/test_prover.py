@@ -250,6 +250,7 @@ def test_plain_python_proves_alike() -> None:
     without_jit(__file__, "test_plain()")
 
 
+@pytest.mark.slow
 def test_plain() -> None:
     board = parse_board("3x3")
     for seat in (0, 1):

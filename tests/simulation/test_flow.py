@@ -458,6 +458,7 @@ def test_wrong_flows_are_found_out() -> None:
     assert largest(flow_scores(case, more, 100_000), "pooled") > TOLERANCE
 
 
+@pytest.mark.slow
 def test_the_same_batch_again_and_other_batches() -> None:
     case, games = CASES[1], 200_000
     first, second = case.flows(games, 2)
@@ -550,6 +551,7 @@ def test_rows_and_batches_draw_independently() -> None:
     assert abs(standard_score((z**2).sum(), z.size)) < TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seat", [-1, 0, 1])
 @pytest.mark.parametrize("epsilon", [0.0, 1.0])
 def test_never_and_always_exploring(epsilon: float, seat: int) -> None:
@@ -562,6 +564,7 @@ def test_never_and_always_exploring(epsilon: float, seat: int) -> None:
         assert not counts.taken[exploring, GREEDY].any() and not counts.taken[~exploring, EXPLORING].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(1, 1, 1), (1, 3, 3), (2, 2, 2), (2, 4, 2), (2, 5, 3)])
 def test_other_boards(size: tuple[int, int, int]) -> None:
     graph = enumerate_graph(Board(*size))
