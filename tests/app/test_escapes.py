@@ -45,7 +45,7 @@ USES: dict[str, list[list[str]]] = {
     "evaluate": [[RUN], [RUN, "--against", RUN]],
     "prove": [[RUN], [RUN, "--certificate", f"{NEW}.npz"]],
     "play": [[RUN], [RUN, "--learn", "-o", NEW]],
-    "page": [["-o", NEW]],
+    "page": [["-o", f"{NEW}.html"]],
     "watch": [[RUN], [RUN, RUN, "--games", "10"]],
     "plot": [[RUN, "--live"], [RUN, "--kind", "opening", "-o", f"{NEW}.svg"]],
     "show": [[RUN]],
