@@ -343,7 +343,6 @@ def test_a_run_has_the_values_of_its_command(run, file, pattern_run, capsys):
     assert (imported["games"], imported["games_per_second"]) == (0, 0.0)
 
 
-@pytest.mark.slow
 def test_a_picture_is_its_path_and_shows_itself(run, tmp_path):
     pytest.importorskip("matplotlib")
     picture = ttt.plot(run, out=tmp_path / "a.png")

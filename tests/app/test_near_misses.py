@@ -312,7 +312,6 @@ def test_plot_takes_the_newest_of_which_there_is_such_a_picture(here, capsys):
         assert command(capsys, "plot", *typed.split())[:2] == (0, f"wrote {wrote}\n")
 
 
-@pytest.mark.slow
 def test_play_takes_the_newest_run_of_the_board_or_trains_one(here, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert command(capsys, "play", "--board", "2x3")[2].startswith("playing small.h5, the newest run here\n")

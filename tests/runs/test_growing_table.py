@@ -653,7 +653,6 @@ def test_flow_teaches_ends_of_games_each_on_its_own(symmetry: str) -> None:
     assert own.size > 10 and (seen.sum(axis=0) == 1).all()  # the player who ended the game has learnt
 
 
-@pytest.mark.slow
 def test_a_batch_of_flow_without_room_leaves_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "run.h5"
     options: dict[str, Any] = {"board": LARGE, "symmetry": "off", "engine": "flow", "batch": 500, "seed": 5}
