@@ -26,10 +26,10 @@ from ttt_batch.runs.formats.format_pickles import read_plain
 from ttt_batch.runs.formats.format_text import HEADER, json_in
 from ttt_batch.runs.formats.keys import OURS, KeyReading, is_position
 from ttt_batch.runs.formats.shapes import (
+    CELL_SIGNS,
     Columns,
     Entries,
     Players,
-    as_numbers,
     entries_of,
     is_decimal,
     names_columns,
@@ -178,7 +178,7 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     columns: dict[str, Any] = {}
     for number, name in enumerate(names):
         column = [row[number] for row in body]
-        columns[name if name not in columns else f"{name} {number}"] = as_numbers(column)
+        columns[name if name not in columns else f"{name} {number}"] = _as_numbers(column)
     if "" in columns and columns[""] == list(range(len(body))):
         del columns[""]
     return Content("text in columns", data=Columns(columns))
@@ -230,6 +230,17 @@ def _usual_names(rows: list[list[str]], board: Board) -> list[str]:
     if width >= 3 and len(moves) <= cells + 1 and not any("." in move for move in moves):
         return ["state", "action", "value", *(f"other {n}" for n in range(width - 3))]
     return ["state", "value", *(["visits"] if width > 2 else []), *(f"other {n}" for n in range(width - 3))]
+
+
+def _as_numbers(column: list[str]) -> list[Any]:
+    """Return a column of text as numbers, or unchanged if it holds other text or digits with leading zeros."""
+    whole = [field.strip() for field in column]
+    if all(is_decimal(field) or field in CELL_SIGNS for field in whole) and any(map(is_decimal, whole)):
+        if all(re.fullmatch(r"\d+", field) for field in whole):
+            long = any(len(field) > 1 and field.startswith("0") for field in whole)
+            return list(column) if long else [int(field) if len(field) < 18 else -1 for field in whole]
+        return [None if field in CELL_SIGNS else float(field) for field in whole]
+    return column
 
 
 OF_VALUES, OF_OWN_VALUES, OF_FINAL_VALUES = "td", "sutton-barto", "value-feed"

@@ -82,17 +82,6 @@ def number_of(value: Any) -> float:
         raise FormatError("it holds a number too large for a float; save numbers such as 0.5") from None
 
 
-def as_numbers(column: list[str]) -> list[Any]:
-    """Return a column of text as numbers, or unchanged if it holds other text or digits with leading zeros."""
-    whole = [field.strip() for field in column]
-    if all(is_decimal(field) or field in CELL_SIGNS for field in whole) and any(map(is_decimal, whole)):
-        if all(re.fullmatch(r"\d+", field) for field in whole):
-            long = any(len(field) > 1 and field.startswith("0") for field in whole)
-            return list(column) if long else [int(field) if len(field) < 18 else -1 for field in whole]
-        return [None if field in CELL_SIGNS else float(field) for field in whole]
-    return column
-
-
 def listed_entries(keys: Any, q: NDArray[np.float64], shape: str, told: Any = None) -> Entries:
     """Return the entries of a table with a number for each cell, float64[K, cells]."""
     rows, moves = np.nonzero(~np.isnan(q))
