@@ -75,7 +75,7 @@ def test_a_naive_oracle_says_the_same(name, agent):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
+@pytest.mark.parametrize("learner", BOTH_SEATS)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_given_as_a_callable_is_judged_as_the_run(learner, seed):
     run = train(2000, learner=learner, seed=seed)

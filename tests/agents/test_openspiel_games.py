@@ -68,7 +68,7 @@ def test_every_move_is_one_of_their_game(pyspiel, board):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("board", mostly_slow(BOARDS, *QUICK))
+@pytest.mark.parametrize("board", BOARDS)
 def test_there_and_back(pyspiel, board):
     run = ttt.train(300, board=board, seed=1)
     policy = to_openspiel(run)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.players import lowest, uneven
-from helpers.support import command, mostly_slow
+from helpers.support import command
 from oracle import menace as naive_menace
 from oracle import naive
 
@@ -184,7 +184,7 @@ LARGER = [("3x4x3", 20_000), ("4x4x3", 20_000)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("board", "games"), mostly_slow(LARGER, LARGER[0]))
+@pytest.mark.parametrize(("board", "games"), LARGER)
 def test_larger_boards_meet_across_symmetry(board: str, games: int) -> None:
     kept, real = (trained(games=games, board=board, symmetry=symmetry, batch=100) for symmetry in ("on", "off"))
     rows, cols, k = map(int, board.split("x"))

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pytest
 from helpers.support import command as command_here
-from helpers.support import finished, mostly_slow, names, without_compiling
+from helpers.support import finished, names, without_compiling
 from helpers.terminals import SECONDS, at_a_terminal, ended
 
 import ttt_batch as ttt
@@ -263,7 +263,7 @@ def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("environment", mostly_slow([{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}], {}))
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_spinner_turns_at_a_terminal_while_kernels_are_compiled(
     environment: dict[str, str], folder: Path, tmp_path: Path
 ) -> None:

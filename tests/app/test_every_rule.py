@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.support import command, mostly_slow
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.cli import COMMANDS
@@ -53,7 +53,7 @@ def test_the_lists_hold_every_command_and_every_rule() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("board", mostly_slow(BOARDS, *QUICK))
+@pytest.mark.parametrize("board", BOARDS)
 def test_every_command_takes_a_board_of_every_rule(
     board: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.studyfiles import missing, results, store, store_all
-from helpers.support import command, mostly_slow
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app.plots import STUDY_KINDS, draw_picture
@@ -315,7 +315,7 @@ EXTREMES: dict[str, tuple[dict[str, Any], int]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", mostly_slow(EXTREMES, *(case for case in EXTREMES if case != "large")))
+@pytest.mark.parametrize("case", EXTREMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_do_not_overlap(made: Callable[..., Path], case: str, kind: str, recwarn: Any) -> None:
     several = made(*EXTREMES[case])

@@ -11,7 +11,7 @@ from typing import cast
 
 import pytest
 from helpers.heeding import heed_signals
-from helpers.support import finished, mostly_slow
+from helpers.support import finished
 
 import ttt_batch as ttt
 from ttt_batch.core import resources
@@ -43,7 +43,7 @@ def test_a_reader_that_leaves_stops_nothing(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("closed", mostly_slow([">&-", "2>&-", "<&-", ">&- 2>&- <&-"], ">&-"))
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
 def test_closed_streams(folder: Path, closed: str) -> None:
     name = f"closed-{sum(closed.encode())}.h5"
     done = shell(f"T train --games 20000 --out {name} {closed}", folder)
@@ -59,15 +59,11 @@ def test_closed_streams(folder: Path, closed: str) -> None:
     [
         {"HOME": "/nonexistent", "XDG_CACHE_HOME": ""},
         {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0"},
-        *mostly_slow(
-            [
-                {"HOME": "/proc", "XDG_CACHE_HOME": ""},
-                {"LC_ALL": "xx_YY.nonsense", "PYTHONIOENCODING": "ascii"},
-                {"NO_COLOR": "1"},
-                {"TERM": "dumb"},
-                {"COLUMNS": "40"},
-            ]
-        ),
+        {"HOME": "/proc", "XDG_CACHE_HOME": ""},
+        {"LC_ALL": "xx_YY.nonsense", "PYTHONIOENCODING": "ascii"},
+        {"NO_COLOR": "1"},
+        {"TERM": "dumb"},
+        {"COLUMNS": "40"},
     ],
     ids=lambda environment: next(iter(environment)) + "=" + next(iter(environment.values())),
 )
@@ -97,18 +93,14 @@ def test_no_home_at_all(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "value", "remedy"),
-    mostly_slow(
-        [
-            ("NUMBA_NUM_THREADS", "0", "give a whole number from 1 on, or unset it"),
-            ("NUMBA_NUM_THREADS", "abc", "give a whole number from 1 on, or unset it"),
-            ("NUMBA_OPT", "9", "give 0, 1, 2, 3 or max, or unset it"),
-            ("NUMBA_DISABLE_JIT", "abc", "give a whole number, or unset it"),
-            ("NUMBA_CPU_NAME", "z80", "give a name that LLVM knows, e.g. generic, or unset it"),
-            ("NUMBA_CPU_FEATURES", "fast", "give names that LLVM knows, each with + or -, e.g. +avx2, or unset it"),
-        ],
+    [
         ("NUMBA_NUM_THREADS", "0", "give a whole number from 1 on, or unset it"),
+        ("NUMBA_NUM_THREADS", "abc", "give a whole number from 1 on, or unset it"),
+        ("NUMBA_OPT", "9", "give 0, 1, 2, 3 or max, or unset it"),
+        ("NUMBA_DISABLE_JIT", "abc", "give a whole number, or unset it"),
+        ("NUMBA_CPU_NAME", "z80", "give a name that LLVM knows, e.g. generic, or unset it"),
         ("NUMBA_CPU_FEATURES", "fast", "give names that LLVM knows, each with + or -, e.g. +avx2, or unset it"),
-    ),
+    ],
 )
 def test_a_variable_that_the_compiler_cannot_use_costs_one_line(
     name: str, value: str, remedy: str, folder: Path
@@ -155,9 +147,7 @@ print(os.environ["MPLBACKEND"], matplotlib.rcParams._get("backend"))
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs matplotlib")
-@pytest.mark.parametrize(
-    "backend", mostly_slow(["no-such-backend", "module://matplotlib_inline.backend_inline", "tkagg"], "no-such-backend")
-)
+@pytest.mark.parametrize("backend", ["no-such-backend", "module://matplotlib_inline.backend_inline", "tkagg"])
 def test_pictures_need_no_backend(backend: str, folder: Path) -> None:
     """Jupyter and Colab name one that is not installed everywhere."""
     done = shell("T plot run.h5 --out run.svg --overwrite", folder, MPLBACKEND=backend)

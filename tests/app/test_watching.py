@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from helpers.pages import free
 from helpers.players import FakeAgent, KnowingAgent, Terminal, best_play
-from helpers.support import mostly_slow
 from helpers.terminals import at_a_terminal
 
 from ttt_batch.agents.external import at_board
@@ -225,7 +224,7 @@ def test_a_key_leaves_as_ctrl_c_does_and_the_screen_says_so(typed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize(("rows", "columns"), mostly_slow([(24, 80), (10, 30)], (10, 30)))
+@pytest.mark.parametrize(("rows", "columns"), [(24, 80), (10, 30)])
 def test_a_terminal_is_left_clean(number, rows, columns):
     with at_a_terminal("-c", PROGRAM, rows=rows, columns=columns, NO_COLOR="1") as child:
         child.expect_exact(ENTER)

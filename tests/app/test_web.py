@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.pages import Answers, drive, trained
-from helpers.support import mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.app import web
@@ -42,9 +41,6 @@ RUNS: dict[str, dict[str, Any]] = {
     "gravity, forfeits": {"board": "3x3-gravity", "learner": "minimax-q", "games": 2000},
     "gravity, symmetry": {"board": "3x4x3-gravity", "symmetry": "on", "games": 2000},
 }
-
-
-QUICK = ("td", "minimax-q, forfeits", "symmetry, one best move", "2x3", "1x1", "gravity", "gravity, forfeits")
 
 
 def check_positions(run: Run, found: Any, ties: Ties = "sharp") -> None:
@@ -91,7 +87,7 @@ def count_games(run: Run, seat: int) -> Counter[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_slow(RUNS, *QUICK))
+@pytest.mark.parametrize("name", RUNS)
 def test_every_game_on_the_page_is_one_of_the_run(name: str, tmp_path: Path) -> None:
     run = trained(**RUNS[name])
     found = drive(run, tmp_path)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.pages import drive, trained
-from helpers.support import command, mostly_slow
+from helpers.support import command
 
 import ttt_batch as ttt
 from ttt_batch.app import web
@@ -33,8 +33,6 @@ RUNS: dict[str, dict[str, Any]] = {
     "one cell": {"board": "1x1", "tuples": "a1"},
     "gravity": {"board": "4x5x4-gravity"},
 }
-
-QUICK = ("two seats", "misere", "gravity")
 
 
 def networks(games: int = 500, **options: Any) -> PatternRun:
@@ -92,7 +90,7 @@ def told(text: str) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_slow(RUNS, *QUICK))
+@pytest.mark.parametrize("name", RUNS)
 def test_the_page_says_what_the_run_says(name: str, tmp_path: Path) -> None:
     check(networks(**RUNS[name]), tmp_path)
 

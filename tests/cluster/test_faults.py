@@ -23,6 +23,8 @@ from ttt_batch.compiler.settings import ROOT
 from ttt_batch.core.errors import ClusterError
 from ttt_batch.studies.storage.layout import DONE, FAILED, MISSING
 
+pytestmark = pytest.mark.slow  # clusters of processes that die
+
 MEASURED = "provenance/reasons", "provenance/progress", "seconds"
 LONG: dict[str, Any] = {"alpha": ["0.1", "0.2"], "games": 100_000, "batch": 1000, "seeds": 100}
 
@@ -72,7 +74,6 @@ def waiting(folder: Path) -> Path:
     return preload
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_killed_at_random_moments(own: bool, tmp_path: Path, script: Callable[[str], Any]) -> None:
     """Five times: workers, the scheduler and the command."""
@@ -85,7 +86,6 @@ def test_killed_at_random_moments(own: bool, tmp_path: Path, script: Callable[[s
         killed.close()
 
 
-@pytest.mark.slow
 def test_what_kills_its_workers_has_failed(
     tmp_path: Path, told: list[str], by_threads: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +111,6 @@ def test_what_kills_its_workers_has_failed(
     assert same_results(tmp_path / "s.h5", plain, MEASURED)
 
 
-@pytest.mark.slow
 def test_others_are_refused_by_name(tmp_path: Path, alone: Processes, by_threads: Any) -> None:
     """Workers with other sources, NumPy or Numba, or without the package, next to one that is as it should be."""
     other, without = tmp_path / "other", tmp_path / "without"
@@ -150,7 +149,6 @@ def test_others_are_refused_by_name(tmp_path: Path, alone: Processes, by_threads
     assert same_results(tmp_path / "s.h5", by_threads(**asked), MEASURED)
 
 
-@pytest.mark.slow
 def test_a_scheduler_without_the_package(tmp_path: Path) -> None:
     without = tmp_path / "without"
     (without / "ttt_batch").mkdir(parents=True)
@@ -164,7 +162,6 @@ def test_a_scheduler_without_the_package(tmp_path: Path) -> None:
     assert not (tmp_path / "s.h5").exists()
 
 
-@pytest.mark.slow
 def test_nobody_can_work(tmp_path: Path, alone: Processes, told: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no worker; then the scheduler is gone, too."""
     monkeypatch.setattr(worker_pool, "PATIENCE", 1.0)
@@ -186,7 +183,6 @@ def test_nobody_can_work(tmp_path: Path, alone: Processes, told: list[str], monk
     assert (done.state == DONE).all() and f"the scheduler at {alone.address} is gone; trying to reconnect" in told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [1.0, 12.0])
 def test_a_scheduler_that_is_started_again(seconds: float, tmp_path: Path, told: list[str], by_threads: Any) -> None:
     """At once, or after Dask's own client has stopped to look for it."""
@@ -221,7 +217,6 @@ def test_a_scheduler_that_is_started_again(seconds: float, tmp_path: Path, told:
     assert same_results(tmp_path / "s.h5", by_threads(**asked), MEASURED)
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_stopped_for_a_while(
     tmp_path: Path, dask: Processes, told: list[str], by_threads: Any
 ) -> None:
@@ -240,7 +235,6 @@ def test_a_worker_that_is_stopped_for_a_while(
     assert len(told) == 1, told
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("limit", ["100MB", "150MB"])
 def test_too_little_memory(
     limit: str, tmp_path: Path, alone: Processes, told: list[str], monkeypatch: pytest.MonkeyPatch
@@ -261,7 +255,6 @@ def test_too_little_memory(
     assert (found.state == DONE).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("signals", "seconds"),
     [

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import mostly_slow
 from numpy.typing import NDArray
 
 import ttt_batch as ttt
@@ -60,7 +59,7 @@ def call_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("board", "opponent", "autoreset", "options"), mostly_slow(CASES, CASES[1]))
+@pytest.mark.parametrize(("board", "opponent", "autoreset", "options"), CASES)
 def test_threads_change_nothing(
     board: str, opponent: str | None, autoreset: str, options: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ):

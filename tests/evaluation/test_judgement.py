@@ -384,7 +384,7 @@ def assert_judged_alike(learner: Learner, graph: Graph, space: ProofSpace, table
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("tables", "games"),
-    [(4, (300, 30_000)), pytest.param(100, (10, 100, 1000, 10_000, 100_000, 1_000_000), marks=pytest.mark.slow)],
+    [(4, (300, 30_000)), (100, (10, 100, 1000, 10_000, 100_000, 1_000_000))],
 )
 @pytest.mark.parametrize("name", BOTH_SEATS)
 def test_judgements_are_those_of_whole_sweeps(name: str, tables: int, games: tuple[int, ...]) -> None:

@@ -163,7 +163,7 @@ def test_nothing_is_learnt_or_written_when_a_game_is_bad(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("alpha", [None, "1/n"])
-@pytest.mark.parametrize("name", mostly_slow(BY_EPSILON, "td", "minimax-q"))
+@pytest.mark.parametrize("name", BY_EPSILON)
 def test_pieces_do_not_show(name: str, alpha: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "games.txt"
     ttt.train(300, learner=name, batch=1, epsilon=0.5, seed=3, record=path)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import BOTH_SEATS, Subject, mostly_slow, recorded
+from helpers.support import BOTH_SEATS, Subject, recorded
 from oracle import naive
 from oracle.boards import assert_same
 
@@ -79,7 +79,7 @@ def test_a_batch_of_one_game_is_the_sequential_algorithm(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_a_fold_reports_every_row_whose_best_moves_change(name: str) -> None:
     subject = Subject(name)
     oracle = subject.oracle()
@@ -106,7 +106,7 @@ def best_moves(subject: Subject) -> list[list[int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_slow(["sutton-barto", "value-feed", "greedy-td"], "value-feed"))
+@pytest.mark.parametrize("name", ["sutton-barto", "value-feed", "greedy-td"])
 def test_recorded_games_of_value_programs(name: str) -> None:
     data = recorded(name)
     subject = Subject(name, alpha=0.1) if name == "sutton-barto" else Subject(name)

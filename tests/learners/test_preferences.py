@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import assert_same_in_parts, command, mostly_slow
+from helpers.support import assert_same_in_parts, command
 from oracle import naive
 from oracle import softmax as naive_softmax
 from oracle.gradient import Gradient
@@ -39,7 +39,7 @@ def assert_same(run: ttt.Run, oracle: Gradient) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "options"), mostly_slow(CASES, CASES[0]))
+@pytest.mark.parametrize(("name", "options"), CASES)
 def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -> None:
     run = ttt.train(2_000, learner=name, batch=1, seed=5, **options)
     oracle = oracle_of(name, options)
@@ -49,7 +49,7 @@ def test_games_one_by_one_equal_the_oracle(name: str, options: dict[str, Any]) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "options"), mostly_slow(CASES, CASES[0]))
+@pytest.mark.parametrize(("name", "options"), CASES)
 def test_batches_equal_the_pooled_formulas(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     run = ttt.train(1_200, learner=name, batch=100, seed=6, record=tmp_path / "games.txt", **options)
     oracle = oracle_of(name, options)

@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from helpers.support import Subject, mostly_slow
+from helpers.support import Subject
 from oracle import naive
 from oracle import textbook as naive_textbook
 from oracle.boards import action_values
@@ -226,7 +226,7 @@ POOLED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "options"), mostly_slow(POOLED, POOLED[0]))
+@pytest.mark.parametrize(("name", "options"), POOLED)
 def test_pooling_expects_what_games_one_by_one_do(name: str, options: dict[str, Any]) -> None:
     assert worst_score(random_oracle(name, **options), lambda oracle, games: oracle.fold(games)) < 4.5
 
@@ -250,7 +250,7 @@ class EvenReplies(naive_textbook.Sarsa):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", mostly_slow([GreedyPooling, EvenReplies], GreedyPooling))
+@pytest.mark.parametrize("wrong", [GreedyPooling, EvenReplies])
 def test_wrong_pooling_is_caught(wrong: Any) -> None:
     oracle = random_oracle("sarsa")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.support import command, mostly_slow
+from helpers.support import command
 from oracle import naive
 from oracle import softmax as naive_softmax
 from oracle.boards import oracle_of, position_values
@@ -13,6 +13,8 @@ from oracle.boards import oracle_of, position_values
 import ttt_batch as ttt
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.runs.evaluation import PlayedEvaluation, evaluate_as_played
+
+pytestmark = pytest.mark.slow  # kernels of chances for these tests alone
 
 BOARD = naive.Board()
 
@@ -53,8 +55,7 @@ def by_softmax(scores: dict[int, float], temperature: float) -> dict[int, float]
     return {cell: chance for cell, _, chance in naive_softmax.softmax(scores, [], temperature)}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("options", mostly_slow(CASES, CASES[0]), ids=str)
+@pytest.mark.parametrize("options", CASES, ids=str)
 def test_shares_are_those_of_the_chances(options: dict[str, Any]) -> None:
     run = ttt.train(5_000, batch=500, seed=2, **options)
     policy, evaluation = policy_of(run), evaluate_as_played(run)
@@ -71,7 +72,6 @@ def test_shares_are_those_of_the_chances(options: dict[str, Any]) -> None:
     assert evaluation.random[0][0] < greedy[0]
 
 
-@pytest.mark.slow
 def test_as_a_person_asks_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "run.h5"
     run = ttt.train(2_000, explore="softmax:0.1", out=file)

@@ -332,7 +332,7 @@ def odd_changes(content: bytes) -> list[tuple[str, Change]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", [29, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [29, 3])
 def test_what_check_passes_every_command_takes(
     path: Path, inside: bytes, capsys: pytest.CaptureFixture[str], every: int
 ) -> None:

@@ -200,7 +200,7 @@ def random_case(rng: np.random.Generator, known: Known) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [pytest.param(200, marks=pytest.mark.slow), 10])
+@pytest.mark.parametrize("number", [200, 10])
 def test_random_numberings_are_recognised(number: int, known: Known) -> None:
     rng = np.random.default_rng(number)
     found = [random_case(rng, known) for _ in range(number)]

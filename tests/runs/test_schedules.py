@@ -181,7 +181,7 @@ def learnt(stops: list[int], batch: int, threads: int = 1, block: int = 1024, **
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [BY_GAMES, BY_VISITS], ids=["games", "visits"])
-@pytest.mark.parametrize("name", mostly_slow(["td", "greedy-td"], "td"))
+@pytest.mark.parametrize("name", ["td", "greedy-td"])
 def test_neither_threads_nor_blocks_nor_stops_show(
     name: str, changes: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

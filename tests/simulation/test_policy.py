@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers.support import mostly_slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.streams import below, drawn
@@ -154,7 +153,7 @@ def pick_moves(tables: Any, graph: Any, choice: Any, row: Any, key: Any, picked:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_slow(["td", "value-feed", "backward-q", "minimax-q"], "td", "backward-q"))
+@pytest.mark.parametrize("name", ["td", "value-feed", "backward-q", "minimax-q"])
 def test_picking_straight_from_the_tables_is_drawing_from_the_list(name: str) -> None:
     learner, graph, tables, policy = started(name, Board())
     refill(tables, np.random.default_rng(6), 0.5, 0.004)

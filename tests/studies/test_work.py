@@ -221,7 +221,7 @@ def test_progress_counts_what_is_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [3, 10])
 def test_killed_at_random_moments(kills: int, tmp_path: Path, script: Callable[[str], Any]) -> None:
     """Nothing that was stored is lost or learnt again, and the end is that of an undisturbed study."""
     killed = script("killed_studies").Killed(tmp_path, random.Random(kills))

@@ -17,7 +17,7 @@ from typing import Any
 import pexpect
 import pytest
 from helpers import killed
-from helpers.support import assert_same_run, command, mostly_slow, names
+from helpers.support import assert_same_run, command, names
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
@@ -202,7 +202,7 @@ FAILURES = [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, er
 
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
-@pytest.mark.parametrize("number", mostly_slow(FAILURES, errno.ENOSPC), ids=errno.errorcode.get)
+@pytest.mark.parametrize("number", FAILURES, ids=errno.errorcode.get)
 def test_a_failing_checkpoint_is_said_once_and_tried_again(
     number: int, call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -447,7 +447,7 @@ def test_at_a_terminal_another_file_is_asked_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # several processes
-@pytest.mark.parametrize("more", mostly_slow([1, 2, 2000], 2))
+@pytest.mark.parametrize("more", [1, 2, 2000])
 def test_signals_leave_the_last_checkpoint_or_what_was_learnt(more: int, tmp_path: Path) -> None:
     """A second signal does not wait for the batch: then the last checkpoint is what there is, and is said to be.
 

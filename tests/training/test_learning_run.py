@@ -54,7 +54,7 @@ def trained(tmp_path: Path, games: int = 2_000, **options: Any) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("alpha", [None, "1/n"])
-@pytest.mark.parametrize("name", mostly_slow(BOTH_SEATS, "td", "minimax-q"))
+@pytest.mark.parametrize("name", BOTH_SEATS)
 def test_update_by_update_equals_learn_from(name: str, alpha: str | None, tmp_path: Path) -> None:
     path = trained(tmp_path, learner=name, alpha=alpha)
     before = ttt.load(path)

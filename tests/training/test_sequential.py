@@ -6,7 +6,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from helpers.support import BY_EPSILON, assert_begun_anew_changes_nothing, mostly_slow
+from helpers.support import BY_EPSILON, assert_begun_anew_changes_nothing
 from oracle.streams import below, drawn, drawn_set, plies_of
 
 import ttt_batch as ttt
@@ -194,9 +194,7 @@ def test_tables_may_begin_far_beyond_the_worths(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", mostly_slow([name for name, learner in LEARNERS.items() if learner.edge_scores], "expected-sarsa")
-)
+@pytest.mark.parametrize("name", [name for name, learner in LEARNERS.items() if learner.edge_scores])
 def test_scores_by_edge_are_what_the_learner_scores(name: str) -> None:
     with np.load(Path(__file__).parents[1] / "recorded" / "backward-q.npz") as file:
         run, _ = ttt.learn_from(file["games"].tolist(), learner=name)

@@ -46,7 +46,7 @@ def softened(run: ttt.Run, temperature: float, board: naive.Board | None = None)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "temperature"), mostly_slow(ORACLES, ("td", 0.05)))
+@pytest.mark.parametrize(("name", "temperature"), ORACLES)
 def test_games_one_by_one_equal_the_oracle(name: str, temperature: float) -> None:
     run = ttt.train(1_500, learner=name, explore=f"softmax:{temperature}", batch=1, seed=4)
     oracle = softened(run, temperature)
@@ -127,7 +127,7 @@ def test_what_stays_laid_out_is_what_the_tables_say(options: dict[str, Any]) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", mostly_slow([1, 500], 500))
+@pytest.mark.parametrize("batch", [1, 500])
 def test_recorded_games_are_those_played_and_teach_the_same(batch: int, tmp_path: Path) -> None:
     file, options = tmp_path / "games.txt", {"explore": "softmax:0.02", "batch": batch}
     run = ttt.train(2_000, record=file, **options)
