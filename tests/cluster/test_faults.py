@@ -292,7 +292,12 @@ def test_ended_by_signals(signals: list[str], seconds: float, tmp_path: Path) ->
         else:
             process.send_signal(number)
         time.sleep(0.1)
-    _, said = process.communicate(timeout=300)
+    try:
+        _, said = process.communicate(timeout=300)
+    except subprocess.TimeoutExpired:  # or it and its workers would slow down the other tests
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise
     assert wait_until(lambda: not any(map(runs, started)), 60), [one.cmdline() for one in started if runs(one)]
     names = {entry.name for entry in here.iterdir()}
     if signals == ["KILL"]:

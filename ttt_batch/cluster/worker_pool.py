@@ -5,13 +5,16 @@ checks workers before they get tasks.  It reconnects to a lost scheduler, submit
 """
 
 import math
+import signal
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from operator import call
 from pkgutil import resolve_name
+from types import FrameType
 from typing import Any, NamedTuple, Self
 
 from ttt_batch.cluster.config import (
@@ -264,8 +267,47 @@ class _Begun:
     allowed: frozenset[str] = frozenset()
 
 
+HELD_SIGNALS = [number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP")]
+
+HELD_SECONDS = 30.0
+"""Seconds for which a signal is held back.  A call that takes longer may never end."""
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C, SIGTERM and SIGHUP, and handle them at the end of the block.
+
+    Their handlers may raise KeyboardInterrupt between any two steps.  In Dask, one that comes just after a lock was
+    taken leaves it locked: Dask's thread then waits for ever, and so does whoever waits for Dask.
+    """
+    if threading.current_thread() is not threading.main_thread():  # Python handles signals in the main thread
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in HELD_SIGNALS}
+    handlers: dict[int, Any] = {number: handler for number, handler in before.items() if callable(handler)}
+    arrived: list[tuple[int, FrameType | None]] = []
+    began = time.monotonic()
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        if time.monotonic() - began > HELD_SECONDS:
+            handlers[number](number, frame)
+        arrived.append((number, frame))
+
+    try:
+        for number in handlers:
+            signal.signal(number, hold)
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number, frame in arrived:
+            handlers[number](number, frame)
+
+
 class WorkerPool:
     """Worker pool of a cluster, used in a `with` block.
+
+    Its methods end before Ctrl-C is handled, except the start of workers.
 
     say: called with a line about problems and changes of workers or scheduler.  note: called with other information.
     chunk_seconds: desired duration of a task that could be divided: long compared with its transfer.
@@ -288,13 +330,18 @@ class WorkerPool:
         self._n_ended = 0
 
     def __enter__(self) -> Self:
-        with ExitStack() as stack:
+        self._stack = stack = ExitStack()
+        try:
             stack.enter_context(quiet())
             self._cluster = None if self._config.address else start_workers(self._config, stack)
             self._connect(stack, CONNECT_SECONDS)
-            self._stack = stack.pop_all()
+        except BaseException:
+            with uninterrupted():
+                stack.close()
+            raise
         return self
 
+    @uninterrupted()
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self._worker_list.tell_first(self._client)
@@ -315,10 +362,12 @@ class WorkerPool:
         """Return the number of further tasks to begin now."""
         return max(AHEAD * self.slots - len(self.begun), 0)
 
+    @uninterrupted()
     def begin(self, tag: Any, task: RemoteTask) -> None:
         """Submit a task."""
         self._send(_Begun(tag, task))
 
+    @uninterrupted()
     def ended(self, seconds: float) -> list[TaskResult]:
         """Return the tasks that have ended; wait up to about `seconds` for the first.
 
@@ -337,6 +386,7 @@ class WorkerPool:
         self._forget(len(found))
         return found
 
+    @uninterrupted()
     def give_up(self) -> None:
         """Cancel all unfinished tasks."""
         with suppress(Exception):  # the scheduler may be gone
