@@ -144,7 +144,7 @@ class SingleAgent(CallableAgent):
         one = answer.item() if not answer.shape and answer.dtype.kind in "OifU" else answer.tolist()
         raise AgentError(
             f"in position {where(Board(rows, cols, 1), batch, 0)} {self.name} answered {quoted(one)}; return a cell, "
-            f"0 .. {cells - 1}, a pair (row, column) from 0, or {cells} probabilities"
+            f"an int 0 .. {cells - 1}, a pair of ints (row, column) from 0, or {cells} probabilities"
         )
 
 
