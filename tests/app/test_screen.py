@@ -220,7 +220,7 @@ def offered(line: str, board: Board) -> dict[str, int | KeyCommand | None]:
     if keys == "arrows":
         return {"": None}
     if keys not in ("", "a cell"):
-        command = next(command for command in KeyCommand if command.meaning == meaning)
+        command = next(command for command in KeyCommand if command.meaning == meaning.partition(" (")[0])
         return dict.fromkeys(keys.removesuffix(" Enter").split(", "), command)
     if found := re.fullmatch(r"or a1 to (\w+): column and row", meaning):
         row, col = divmod(last, board.cols)

@@ -212,7 +212,7 @@ def test_help_for_single_keys_names_no_words_and_asks_for_enter_where_it_is_need
         "r       the game so far, move by move",
         "n       a new game",
         "?       these keys",
-        "q       leave",
+        "q       leave (0 does, too)",
     ]
     assert draw_help(Board(4, 8, 4), single_keys=True)[1:5] == [
         "a cell  a1 to h4: column and row",

@@ -285,12 +285,10 @@ def draw_help(board: Board, *, single_keys: bool = False) -> list[str]:
     rows = [("arrows", f"choose a {kind}; Enter moves")] if single_keys else []
     rows += [("" if line else label, way) for line, way in enumerate(ways)]
     for command in commands_for(KeyContext.GAME):
-        if single_keys:
-            rows.append((single_key(command.keys[0], board), command.meaning))
-        else:
-            others = command.keys[2:]
-            also = f" ({' and '.join(others)} do, too)" if others else ""
-            rows.append((", ".join(command.keys[:2]), f"{command.meaning}{also}"))
+        keys = single_key(command.keys[0], board) if single_keys else ", ".join(command.keys[:2])
+        others = [key for key in command.keys[2:] if len(key) == 1 or not single_keys]
+        also = f" ({' and '.join(others)} {'do' if others[1:] else 'does'}, too)" if others else ""
+        rows.append((keys, f"{command.meaning}{also}"))
     width = 8 if single_keys else max(len(keys) for keys, _ in rows) + 2
     return [f"{keys:{width}}{meaning}" for keys, meaning in rows]
 
