@@ -271,6 +271,14 @@ def test_statistics_that_the_tables_contradict(path, capsys):
     assert capsys.readouterr().out.splitlines() == findings
 
 
+def test_statistics_of_another_processor_may_round_differently(path):
+    def nudge(file):
+        file["statistics/value_error"][-1, 0] += 1e-7
+
+    path.write_bytes(sealed(changed(STORED, nudge)))
+    assert check_run(path)[0] == []
+
+
 def test_check_prints_all_findings_and_others_the_first(path, capsys):
     def change(file):
         put("statistics/worst", 2, (0, 0))(file)

@@ -23,11 +23,8 @@ from ttt_batch.runs.options import MAX_GAMES
 from ttt_batch.runs.run import Run
 from ttt_batch.runs.schedules import batch_bounds
 from ttt_batch.runs.state import KeptPoints, State
-from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, FORMAT, GROUPS, RESUME, RunData
+from ttt_batch.runs.storage.declaration import EXACT_COLUMNS, FORMAT, GROUPS, RESUME, TOLERANCE, RunData
 from ttt_batch.runs.storage.run_file import DamagedRun, examine_run, load_run, parse_image, verify
-
-_TOLERANCE = 1e-9
-"""Allowed difference between a recorded and a recomputed number: processors may round differently."""
 
 _ORIGIN = "the seconds, the goal and where the run comes from"
 
@@ -81,7 +78,7 @@ def _unlike(run: Run, row: int, verdict: dict[str, Any], what: str) -> Iterator[
     last = row == run.statistics["games"].size - 1
     which = "the last row" if last else f"the row of {count_text(int(run.statistics['games'][row]), 'game')}"
     for name, found in run.statistics.items():
-        if name in verdict and not np.allclose(found[row], verdict[name], rtol=0, atol=_TOLERANCE, equal_nan=True):
+        if name in verdict and not np.allclose(found[row], verdict[name], rtol=0, atol=TOLERANCE, equal_nan=True):
             yield f"{which} of statistics/{name} is not what {what}"
 
 

@@ -19,15 +19,12 @@ from ttt_batch.runs.loading import Grounds, contradict_value, table_misfits
 from ttt_batch.runs.lookup import find_run
 from ttt_batch.runs.network_run import NetworkState, PatternRun, contradictions
 from ttt_batch.runs.state import MOST_SECONDS
-from ttt_batch.runs.storage.declaration import RunData, exact_contradictions
+from ttt_batch.runs.storage.declaration import TOLERANCE, RunData, exact_contradictions
 from ttt_batch.studies.designs.methods import NETWORKS, TABLES, TALLIES
 from ttt_batch.studies.storage.header import DamagedStudy
 from ttt_batch.studies.storage.layout import DONE, FAILED, LAST, STATISTICS, count_states
 from ttt_batch.studies.storage.reading import Block, StudyFile, open_study, underived
 from ttt_batch.training.network_trainer import check_proofs
-
-_TOLERANCE = 1e-6
-"""Allowed difference between a recorded result and the same result computed here."""
 
 Check = Callable[[Any, RunData], Iterator[str]]
 
@@ -65,7 +62,7 @@ def _tables(like: Any) -> Check:
             return
         verdict = judge(learner.tables(*(data.tables[name] for name in learner.tables._fields)))._asdict()
         recorded = data.statistics
-        if not all(np.allclose(verdict[n], recorded[n][-1], rtol=0, atol=_TOLERANCE, equal_nan=True) for n in verdict):
+        if not all(np.allclose(verdict[n], recorded[n][-1], rtol=0, atol=TOLERANCE, equal_nan=True) for n in verdict):
             yield "results at the last point that differ from those of the kept tables"
         if contradict_value(recorded, value):
             yield "worst that contradicts the value of the game"
@@ -198,7 +195,7 @@ def _wrong(study: StudyFile, block: Block) -> Iterator[tuple[str, NDArray[np.boo
 
     for name, column in columns.items():
         field = STATISTICS[name]
-        slack = _TOLERANCE if column.dtype.kind == "f" else 0
+        slack = TOLERANCE if column.dtype.kind == "f" else 0
         if field.least > -np.inf:
             yield f"{name} out of range", any_of(~((column >= field.least - slack) & (column <= field.most + slack)))
     seconds = columns["seconds"]  # NaN at points within one kernel

@@ -224,8 +224,8 @@ def format_information() -> dict[str, Any]:
     }
 
 
-_TOLERANCE = 1e-6
-"""Tolerance of probabilities, far above accumulated rounding errors."""
+TOLERANCE = 1e-6
+"""Tolerance of recorded results, far above rounding errors, in which processors differ."""
 
 _AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
 """Numeric entries of the provenance that are checked; all others are informative only."""
@@ -376,7 +376,7 @@ def value_findings(data: RunData) -> Iterator[str]:
         if field.name not in groups[field.group] or field.least == -math.inf:
             continue
         array = groups[field.group][field.name]
-        slack = _TOLERANCE if array.dtype.kind == "f" else 0
+        slack = TOLERANCE if array.dtype.kind == "f" else 0
         wrong = array[~((array >= field.least - slack) & (array <= field.most + slack))]
         if wrong.size:
             limits = f"{field.least:g} to {field.most:g}" if field.most < math.inf else f"{field.least:g} or more"
@@ -389,7 +389,7 @@ def value_findings(data: RunData) -> Iterator[str]:
         for name, array in groups[group].items():
             if array.dtype.kind == "f" and np.isinf(array).any():
                 yield f"{group}/{name} holds an infinite number"
-            elif array.dtype == np.float64 and np.nanmax(np.abs(array), initial=0.0) > LARGEST * (1 + _TOLERANCE):
+            elif array.dtype == np.float64 and np.nanmax(np.abs(array), initial=0.0) > LARGEST * (1 + TOLERANCE):
                 yield f"{group}/{name} holds a number beyond {LARGEST:g}"
     for name in _AMOUNTS:
         amount = data.provenance.get(name, 0)
@@ -432,18 +432,18 @@ def exact_contradictions(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[
     unbeatable, response, error = columns["unbeatable"], columns["best_response"], columns["value_error"]
     yield "unbeatable does not agree with worst", unbeatable != (worst >= 0)
     for name in ("self_play", "versus_random"):
-        off = np.abs(columns[name].sum(axis=-1) - 1.0) > _TOLERANCE
+        off = np.abs(columns[name].sum(axis=-1) - 1.0) > TOLERANCE
         yield f"{name} holds probabilities that do not add up to 1", off
-    yield "best_response is above 0 although unbeatable is true", unbeatable & (response > _TOLERANCE)
+    yield "best_response is above 0 although unbeatable is true", unbeatable & (response > TOLERANCE)
     # Random moves reach every loss and every draw.
     found = np.where(random[..., 2] > 0, -1, np.where(random[..., 1] > 0, 0, 1))
     yield "versus_random does not agree with worst", worst != found
     won = columns["self_play"][..., ::2]
-    off = ((worst >= 0) & (loss > _TOLERANCE)) | ((worst > 0) & (won < 1 - _TOLERANCE))
+    off = ((worst >= 0) & (loss > TOLERANCE)) | ((worst > 0) & (won < 1 - TOLERANCE))
     yield "self_play does not agree with worst", off
     # The best opponent scores at least as much as random moves and as the agent itself.
     least = np.maximum(random[..., 2] - random[..., 0], loss - won)
-    off = (response < least - _TOLERANCE) | ((worst > 0) & (response > _TOLERANCE - 1))
+    off = (response < least - TOLERANCE) | ((worst > 0) & (response > TOLERANCE - 1))
     yield "best_response does not agree with the other results", off
     yield "value_error holds a number below 0 or an infinite one", (error < 0) | np.isinf(error)
 
