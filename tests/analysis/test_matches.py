@@ -16,7 +16,7 @@ from oracle.boards import VariantBoard, variant_of
 from oracle.streams import below, drawn
 
 import ttt_batch as ttt
-from ttt_batch.agents.builtin import adapter_of, policy_over, scripted_edges, table_player
+from ttt_batch.agents.builtin import adapter_of, table_player
 from ttt_batch.analysis import matches
 from ttt_batch.analysis.judge import SampledEvaluation, evaluate_sampled, judge_agent
 from ttt_batch.analysis.matches import Shares, Tally, play_scripted, wilson
@@ -30,6 +30,7 @@ from ttt_batch.games.notation import read_position
 from ttt_batch.runs.evaluation import Evaluation
 from ttt_batch.runs.network_run import PatternRun
 from ttt_batch.runs.run import Run
+from ttt_batch.simulation.policy import policy_over, scripted_edges
 
 pytestmark = pytest.mark.quick_learners("td")
 

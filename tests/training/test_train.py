@@ -395,8 +395,8 @@ def test_questions_that_have_no_answer(run: Run, occupying: Run) -> None:
     for question in (run.move_values, run.candidates, occupying.move_values):
         with pytest.raises(BoardError, match="final"):
             question("XXX OO. ...")
-    with pytest.raises(UsageError, match="nobody"):
-        run.evaluation("nobody")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"'nobody'.*random, one-ply, two-ply, optimal, self, a run"):
+        run.evaluation("nobody")
     with pytest.raises(BoardError, match="3x3"):
         run.evaluation(ttt.train(50, board="2x3x2"))
 
@@ -408,6 +408,7 @@ def test_evaluations_agree_between_themselves(run: Run, occupying: Run) -> None:
     assert itself.first == itself.second == (0.0, 1.0, 0.0)
     assert random.unbeatable == {"first": True, "second": True}
     assert random.losing_line == {"first": None, "second": None}
+    assert run.evaluation("one-ply").to_dict() == ttt.evaluate(run, "one-ply").to_dict()
 
     there, back = run.evaluation(occupying), occupying.evaluation(run)
     assert there.against == "minimax-q" and back.against == "td"

@@ -20,16 +20,16 @@ from ttt_batch.core.errors import BoardError
 from ttt_batch.core.text import AGENT_NAMES, SCRIPTED, SEATS, Ties, choose
 from ttt_batch.evaluation.search import copy_for_thread, mark_cell, reset, tied_cells, unmark_cell
 from ttt_batch.evaluation.ties import keep_soonest
-from ttt_batch.games.bitboards import Lines, LineView, make_lines, make_places, marks_of, open_cells, view_of
+from ttt_batch.games.bitboards import Lines, LineView, make_lines, make_places, scripted_cells, view_of
 from ttt_batch.games.board import UNFINISHED, Board, Position, cells_in
-from ttt_batch.games.graph import Graph, Growth, edges_of, mover_of, n_unfinished
+from ttt_batch.games.graph import Graph, Growth, edges_of
 from ttt_batch.games.solution import ends_alone
 from ttt_batch.learners.base import row_at
 from ttt_batch.learners.tabular.td import TdTables
 from ttt_batch.ntuple.network import NetAgent
 from ttt_batch.runs.loading import AnyRun
 from ttt_batch.runs.run import Run
-from ttt_batch.simulation.policy import Choice, Policy, cell_sets, chosen_edges, policy_among, row_choices
+from ttt_batch.simulation.policy import Choice, Policy, cell_sets, chosen_edges, policy_over, row_choices
 
 
 class TablePlayer(NamedTuple):
@@ -74,8 +74,6 @@ class Scripted(NamedTuple):
 
 KernelPlayer = TablePlayer | PolicyPlayer | NetAgent | Scripted
 """What kernels play: a class with a body for `cells_of`."""
-
-RANDOM, ONE_PLY, TWO_PLY = range(3)
 
 
 @generic
@@ -209,45 +207,9 @@ def table_player(run: AnyRun, ties: Ties = "any") -> KernelPlayer:
     return TablePlayer(grown.tables, grown.graph, grown.growth, run.learner.choice, run.worth, chosen, solution)
 
 
-@kernel
-def scripted_cells(lines: Lines, own: np.uint64, other: np.uint64, plies: Int64) -> np.uint64:
-    """Return the cells (uint64, a set) that a scripted player picks among evenly.
-
-    own, other: uint64, its marks and its opponent's.  plies: RANDOM, ONE_PLY or TWO_PLY.
-    """
-    free = open_cells(lines, own | other)
-    if plies == RANDOM:
-        return free
-    view = view_of(lines, own, other)
-    if lines.misere != 0:
-        return free & ~view.own if free & ~view.own != NONE else free
-    if free & view.own != NONE:
-        return free & view.own
-    return free & view.other if plies == TWO_PLY and free & view.other != NONE else free
-
-
 @cells_of.register(Scripted)
 def _cells_of_scripted(player: Scripted, lines: Lines, own: np.uint64, other: np.uint64, ply: Int64) -> np.uint64:
     return scripted_cells(lines, own, other, player.plies)
-
-
-@kernel
-def scripted_edges(lines: Lines, graph: Graph, plies: Int64, allowed: BoolArray) -> None:
-    """Write whether a scripted player picks among each edge of an enumerated board into `allowed` (bool[E])."""
-    for row in range(n_unfinished(graph)):
-        first, second = marks_of(graph.code[row], lines.cells)
-        own, other = (second, first) if mover_of(graph, row) else (first, second)
-        cells = scripted_cells(lines, np.uint64(own), np.uint64(other), plies)
-        lo, hi = edges_of(graph, row)
-        for edge in range(lo, hi):
-            allowed[edge] = cells >> np.uint64(graph.cell[edge]) & ONE != NONE
-
-
-def policy_over(graph: Graph, board: Board, plies: int) -> Policy:
-    """Return a scripted player's policy on a graph of all positions.  plies: RANDOM, ONE_PLY or TWO_PLY."""
-    allowed = np.zeros(graph.child.size, np.bool_)
-    scripted_edges(make_lines(board), graph, plies, allowed)
-    return policy_among(graph, allowed)
 
 
 class ScriptedPlayer(AgentProxy):

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.base import as_words
-from ttt_batch.agents.builtin import RANDOM, Scripted, kernel_player, move_cells
+from ttt_batch.agents.builtin import Scripted, kernel_player, move_cells
 from ttt_batch.analysis.matches import play_ply, start_block
 from ttt_batch.compiler.numerics import MEETINGS, stream_key
 from ttt_batch.core.errors import BoardError
 from ttt_batch.core.results import by_name
 from ttt_batch.core.text import SEATS
-from ttt_batch.games.bitboards import make_lines
+from ttt_batch.games.bitboards import RANDOM, make_lines
 from ttt_batch.games.board import UNFINISHED, cells_in
 from ttt_batch.games.graph import rows_of_edges
 from ttt_batch.games.notation import rows_text

@@ -27,7 +27,7 @@ import numpy as np
 
 from ttt_batch.agents.adapter import AgentAdapter, judge_exactly
 from ttt_batch.agents.base import Words
-from ttt_batch.agents.builtin import adapter_of, policy_over, table_player
+from ttt_batch.agents.builtin import adapter_of, table_player
 from ttt_batch.agents.layers import LayerRules, Reached, shares
 from ttt_batch.agents.play_optimal import SearchingAgent
 from ttt_batch.analysis.corrections import Corrected, correct
@@ -67,7 +67,6 @@ from ttt_batch.core.text import (
     with_options,
 )
 from ttt_batch.evaluation import certificates
-from ttt_batch.evaluation.exact_results import match
 from ttt_batch.evaluation.prover import ALWAYS_WINS, BUDGET, CANNOT_LOSE, GOALS, Goal, Proof, Prover, Status
 from ttt_batch.games.board import FIRST_WINS, Board
 from ttt_batch.games.enumeration import too_large
@@ -288,9 +287,6 @@ def _judge_tables(run: Run, against: Judged | str, ties: Ties) -> Evaluation:
     """Return the exact results of a run on an enumerated board, by policies if the opponent has one."""
     if isinstance(against, Run) or (isinstance(against, str) and against in EXACT_OPPONENTS):
         return run.evaluation(against, ties)
-    if isinstance(against, str) and against in SCRIPTED:
-        policies = run.policy_on(run.graph, ties), policy_over(run.graph, run.board, SCRIPTED.index(against))
-        return run.evaluated(against, match(run.graph, *policies), match(run.graph, *policies[::-1])[::-1], ties)
     opponent, own, rules = adapter_of(against, run.board, ties), adapter_of(run, run.board, ties), LayerRules(run.board)
     first = shares(rules, own.answers, opponent.answers)
     second = shares(rules, opponent.answers, own.answers)[::-1] if SEATS[1] in run.seats else NO_SHARES

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ttt_batch.agents.adapter import AgentAdapter
 from ttt_batch.agents.base import batch_of
-from ttt_batch.agents.builtin import RANDOM, KernelAgent, Scripted, named_agent, table_player
+from ttt_batch.agents.builtin import KernelAgent, Scripted, named_agent, table_player
 from ttt_batch.agents.external import AgentLike, at_board, is_agent
 from ttt_batch.compiler.intrinsics import zeros
 from ttt_batch.compiler.jit import Int64, compile_elsewhere, entry_point
@@ -39,7 +39,7 @@ from ttt_batch.core.text import (
 from ttt_batch.environments import kernels, rules, team
 from ttt_batch.environments.observations import make_observer, planes_of
 from ttt_batch.environments.pictures import picture_of
-from ttt_batch.games.bitboards import make_lines
+from ttt_batch.games.bitboards import RANDOM, make_lines
 from ttt_batch.games.board import MAX_CODED_CELLS, Board, parse_board
 from ttt_batch.runs.loading import AnyRun, load_any
 from ttt_batch.runs.lookup import RUNS_OR_AGENTS, find_agent_or_run, name_or_run

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ttt_batch.compiler.bits import NONE, all_cells, popcount
-from ttt_batch.compiler.jit import Bool, Int64, Int64Array, Integer, Uint64Array, inlined
+from ttt_batch.compiler.jit import Bool, Int64, Int64Array, Integer, Uint64Array, inlined, kernel
 from ttt_batch.compiler.numerics import GOLDEN, MIX_1, S32
 from ttt_batch.core.errors import BoardError
 from ttt_batch.games.board import DRAW, FIRST_WINS, MAX_CODED_CELLS, UNFINISHED, Board
@@ -216,3 +216,24 @@ def can_fill(lines: Lines, own: np.uint64, other: np.uint64, left: Int64) -> boo
         if line & other == NONE and lines.fence[number] & own == NONE and lines.k - popcount(line & own) <= left:
             return True
     return False
+
+
+RANDOM, ONE_PLY, TWO_PLY = range(3)
+"""Scripted players, as indices of `SCRIPTED`."""
+
+
+@kernel
+def scripted_cells(lines: Lines, own: np.uint64, other: np.uint64, plies: Int64) -> np.uint64:
+    """Return the cells (uint64, a set) that a scripted player picks among evenly.
+
+    own, other: uint64, its marks and its opponent's.  plies: RANDOM, ONE_PLY or TWO_PLY.
+    """
+    free = open_cells(lines, own | other)
+    if plies == RANDOM:
+        return free
+    view = view_of(lines, own, other)
+    if lines.misere != 0:
+        return free & ~view.own if free & ~view.own != NONE else free
+    if free & view.own != NONE:
+        return free & view.own
+    return free & view.other if plies == TWO_PLY and free & view.other != NONE else free

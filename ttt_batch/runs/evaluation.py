@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttt_batch.core.results import Printable, by_name, rows_by
-from ttt_batch.core.text import RESULTS, SEATS, Ties
+from ttt_batch.core.text import RESULTS, SCRIPTED, SEATS, Ties
 from ttt_batch.evaluation.exact_results import Shares, chances_of, shares_against
 from ttt_batch.games.board import Board
 from ttt_batch.games.graph import Graph, rows_of_edges
@@ -68,7 +68,7 @@ def transfer_policy(
     return found, lacks
 
 
-EXACT_OPPONENTS = ("random", "optimal", "self")
+EXACT_OPPONENTS = (*SCRIPTED, "optimal", "self")
 """Named opponents on enumerated boards; other runs are opponents too."""
 
 NO_SHARES = (math.nan, math.nan, math.nan)

@@ -15,7 +15,7 @@ from ttt_batch.compiler.numerics import softmax_probabilities
 from ttt_batch.core import VERSION
 from ttt_batch.core.errors import BoardError, UsageError
 from ttt_batch.core.resources import processor_name
-from ttt_batch.core.text import OPPONENT_HINTS, SEATS, Ties, check_ties, choose, count_text
+from ttt_batch.core.text import OPPONENT_HINTS, SCRIPTED, SEATS, Ties, check_ties, choose, count_text
 from ttt_batch.evaluation.exact_results import Shares, chances_of, expected_results, losing_line, match, shortest_losses
 from ttt_batch.evaluation.judgement import Judgement, exact_judge
 from ttt_batch.evaluation.ties import sharp_edges, soonest_edges
@@ -39,6 +39,7 @@ from ttt_batch.simulation.policy import (
     optimal_policy,
     order_rows,
     policy_among,
+    policy_over,
     random_policy,
     row_choices,
     write_scores,
@@ -362,8 +363,9 @@ class Run(StoredRun):
         return exact_judge(self.graph, self.learner, self.worth, self.solution)(self.tables)
 
     def evaluation(self, against: "str | Run" = "random", ties: Ties = "any") -> Evaluation:
-        """Return exact results against `random` moves, `optimal` ones (uniform among the best), `self` or another run.
+        """Return exact results against a player by name or another run.
 
+        against: `random`, `one-ply`, `two-ply`, `optimal` (uniform among the best moves), `self` or a run.
         ties: as for `candidates`; applies to both players if the opponent is a run.
         Raises UsageError for any other opponent or ties, BoardError for a run of another board or on a growing board.
         """
@@ -376,6 +378,8 @@ class Run(StoredRun):
             name = choose("opponent", against, EXACT_OPPONENTS, hints=OPPONENT_HINTS, others="a run")
             if name == "self":
                 opponent = self.policy_on(graph, ties)
+            elif name in SCRIPTED[1:]:
+                opponent = policy_over(graph, self.board, SCRIPTED.index(name))
             else:
                 opponent = random_policy(graph) if name == "random" else optimal_policy(graph, self.solution)
         seats = against.seats if isinstance(against, Run) else self.seats if name == "self" else SEATS

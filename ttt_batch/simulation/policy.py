@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ttt_batch.compiler.bits import NONE, ONE
 from ttt_batch.compiler.jit import (
     BoolArray,
     Float64Array,
@@ -25,7 +26,8 @@ from ttt_batch.compiler.jit import (
     kernel,
 )
 from ttt_batch.compiler.numerics import below
-from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS
+from ttt_batch.games.bitboards import Lines, make_lines, marks_of, scripted_cells
+from ttt_batch.games.board import DRAW, FIRST_WINS, SECOND_WINS, Board
 from ttt_batch.games.graph import Graph, edges_of, mover_of, n_unfinished, rows_of_edges
 
 UNIFORM, FIRST_BEST, LAST_BEST = 0, 1, 2
@@ -318,6 +320,25 @@ def random_policy(graph: Graph) -> Policy:
 def optimal_policy(graph: Graph, solution: NDArray[np.int8]) -> Policy:
     """Return the uniform policy over legal moves that keep the game's value (solution: as from `solution.solve`)."""
     return policy_among(graph, legal_edges(graph) & (solution[graph.child] == solution[rows_of_edges(graph)]))
+
+
+@kernel
+def scripted_edges(lines: Lines, graph: Graph, plies: Int64, allowed: BoolArray) -> None:
+    """Write whether a scripted player picks among each edge of an enumerated board into `allowed` (bool[E])."""
+    for row in range(n_unfinished(graph)):
+        first, second = marks_of(graph.code[row], lines.cells)
+        own, other = (second, first) if mover_of(graph, row) else (first, second)
+        cells = scripted_cells(lines, np.uint64(own), np.uint64(other), plies)
+        lo, hi = edges_of(graph, row)
+        for edge in range(lo, hi):
+            allowed[edge] = cells >> np.uint64(graph.cell[edge]) & ONE != NONE
+
+
+def policy_over(graph: Graph, board: Board, plies: int) -> Policy:
+    """Return a scripted player's policy on a graph of all positions.  plies: RANDOM, ONE_PLY or TWO_PLY."""
+    allowed = np.zeros(graph.child.size, np.bool_)
+    scripted_edges(make_lines(board), graph, plies, allowed)
+    return policy_among(graph, allowed)
 
 
 GREEDY, EXPLORING = 0, 1
