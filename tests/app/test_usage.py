@@ -561,8 +561,26 @@ def test_a_new_name_without_an_ending_gets_the_usual_one(here, capsys):
     assert "saved h.h5" in out
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    {
+        "train --games 9 -o x.CSV": "ends in .CSV, which is not for runs and studies; name another file, e.g. x.h5",
+        "study --games 9 --seeds 1 -o x.png": "x.png ends in .png, which is not for runs and studies",
+        "import x.json -o y.txt": "y.txt ends in .txt, which is not for runs and studies",
+        "export td-3x3 --to raw -o x.svg": "x.svg ends in .svg, which is not for raw; name another file or format",
+        "page -o x.png": "x.png ends in .png, which is not for html",
+    }.items(),
+)
+def test_a_new_name_with_the_ending_of_another_format_is_refused(here, capsys, words, said):
+    status, out, err = command(capsys, *words.split())
+    assert (status, out, len(err.splitlines())) == (2, "", 1) and said in err
+    assert not list(here.glob("[xy].*"))
+
+
 def test_a_name_that_is_there_is_taken_as_it_is(here, capsys):
     (here / "kept").write_text("mine")
+    (here / "odd.csv").write_bytes((here / "td-3x3.h5").read_bytes())
+    assert command(capsys, "train", "--games", "100", "-o", "odd.csv", "--overwrite", "--quiet")[0] == 0
     status, _, err = command(capsys, "train", "--games", "100", "-o", "kept")
     assert (status, "kept exists already" in err, (here / "kept").read_text()) == (1, True, "mine")
     assert command(capsys, "train", "--games", "100", "-o", "run.v2", "--quiet")[0] == 0

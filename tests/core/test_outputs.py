@@ -98,7 +98,7 @@ def test_in_python_too(here: Path) -> None:
     for path in ("q.h5", "q", Path("hard")):
         for form in ("npz", "html"):
             with pytest.raises(UsageError, match="is read, too"):
-                ttt.export_run(path, "link.svg", form, overwrite=True)
+                ttt.export_run(path, "hard", form, overwrite=True)
     with pytest.raises(UsageError, match="is read, too"):
         ttt.import_run("v.pickle", "td", out="sub/../v.pickle", overwrite=True)
     assert contents(here) == before

@@ -17,7 +17,7 @@ from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.outputs import check_distinct, named_file
 from ttt_batch.core.text import Ties, choose, either, find_name, given_options, with_options
 from ttt_batch.runs import importing
-from ttt_batch.runs.formats import ENDINGS, EXPORT, FORMATS, WHOLE, check_targets
+from ttt_batch.runs.formats import ENDINGS, EXPORT, FORMATS, WHOLE, check_ending, check_targets
 from ttt_batch.runs.loading import AnyRun, any_run, load_any, with_table
 from ttt_batch.runs.loading import load as load_table
 from ttt_batch.runs.lookup import find_run, is_certificate
@@ -26,9 +26,6 @@ from ttt_batch.runs.run import Run
 
 AGENT_FORMATS = ("html", "json", "csv")
 """Formats for a third-party agent."""
-
-TEXT_FORMATS = ("csv", "json", "jsonl")
-"""Formats of tables whose files may end in .txt."""
 
 CERTIFICATE_FORMATS = ("cards", *AGENT_FORMATS)
 """Formats for a certificate's file."""
@@ -88,11 +85,8 @@ def resolve_format(to: str | None, files: Sequence[Path], names: Collection[str]
 
 def check_export_options(to: str, files: Sequence[Path], player: str | None, ties: str | None, *, of_run: bool) -> None:
     """Raise UsageError for arguments of `export_run` that do not fit the format `to`.  of_run: False without a run."""
-    kind = "pickle-text" if to == "pickle" else to  # .pkl is the ending of both pickles
     for file in files if to not in ("boxes", "cards") else ():  # they check their own endings
-        is_text = file.suffix.lower() == ".txt" and to in TEXT_FORMATS
-        if ENDINGS.get(file.suffix.lower(), kind) != kind and not is_text:
-            raise UsageError(f"{shown(file)} ends in {file.suffix}, which is not for {to}; name another file or format")
+        check_ending(file, to)
     for name, given in {"player": player, "ties": ties}.items():
         if not of_run and given is not None:
             raise UsageError(f"{flag(name)} is for runs; leave it out")

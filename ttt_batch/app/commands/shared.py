@@ -17,7 +17,7 @@ from ttt_batch.app.commands.usage import manual
 from ttt_batch.core import console
 from ttt_batch.core.console import one_line
 from ttt_batch.core.errors import NameTakenError, TttBatchError, UsageError, dashed, quoted
-from ttt_batch.core.files import EVERYWHERE, is_file, reason, shown, unused_paths, with_ending
+from ttt_batch.core.files import EVERYWHERE, exists, is_file, reason, shown, unused_paths, with_ending
 from ttt_batch.core.named_code import is_callable_name
 from ttt_batch.core.text import ILLEGAL, SEATS, TIES, F, choose_seat, with_options
 from ttt_batch.games.board import BOARD, BOARDS
@@ -219,8 +219,13 @@ def command_line() -> str:
 
 
 def new_run(path: Path) -> Path:
-    """Return the file to write a run or a study to: a name without an ending gets `.h5`."""
-    return with_ending(path, ".h5")
+    """Return the file for a run or a study, by default an `.h5`.  Raises UsageError for endings of other formats."""
+    path = with_ending(path, ".h5")
+    if path.suffix != ".h5" and not exists(path):
+        from ttt_batch.runs.formats import check_ending  # loads all formats
+
+        check_ending(path, "hdf5", "runs and studies", f"name another file, e.g. {shown(path.with_suffix('.h5'))}")
+    return path
 
 
 def run_or_none(named: Path | None) -> Path | None:

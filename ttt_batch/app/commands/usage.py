@@ -21,7 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 from ttt_batch.compiler.settings import check_compiler_settings
 from ttt_batch.core.console import for_shell
 from ttt_batch.core.errors import TttBatchError, UsageError, command_line_messages, dashed, quoted
-from ttt_batch.core.files import exists, has_ending, is_file, reason, shown
+from ttt_batch.core.files import PICTURES, exists, has_ending, is_file, reason, shown
 from ttt_batch.core.text import SEAT_WORDS, either, find_name, fold_case, suggested_name, whole_number
 from ttt_batch.games.board import BOARD_NAMES, NAMED
 from ttt_batch.runs.lookup import find_agent_or_run, find_run
@@ -151,8 +151,6 @@ LISTED = ("--learner", "--opponent", "--seeds", *map(dashed, SWEPT))
 
 OPTION_START = re.compile(r"--?[a-zA-Z]")
 """Pattern of the beginning of an option, not of a negative number."""
-PICTURE_ENDINGS = (".png", ".svg", ".gif")
-"""Endings of files that no command reads."""
 
 UNITS = {"thousand": "k", "million": "M", "billion": "G", "k": "k", "m": "M"}
 """Words after a number of games, and their letters."""
@@ -471,7 +469,7 @@ def _instead_of_word(word: str, ctx: Any) -> str:
 def _refuse_words(words: typing.Sequence[str], ctx: Any) -> None:
     """Raise UsageError for a word in the place of a file, such as `play first`, that means an option."""
     for word in words:
-        ending = has_ending(Path(word)) and not word.lower().endswith(PICTURE_ENDINGS)
+        ending = has_ending(Path(word)) and not word.lower().endswith(PICTURES)
         letter = len(word) == 1 and fold_case(word) not in SEAT_WORDS
         meant = find_agent_or_run(word)
         if ending or letter or isinstance(meant, str) or is_file(meant) or exists(Path(word)):

@@ -14,7 +14,7 @@ from ttt_batch.app.plots.curves import curves_figure
 from ttt_batch.app.plots.movie import Frames, movie_bytes
 from ttt_batch.app.plots.style import package_style, render
 from ttt_batch.core.errors import UsageError
-from ttt_batch.core.files import shown
+from ttt_batch.core.files import PICTURES, shown
 from ttt_batch.core.text import choose, either
 from ttt_batch.runs.formats import EXPORT, check_targets
 from ttt_batch.runs.loading import AnyRun
@@ -37,7 +37,7 @@ MOVIE = "movie"
 STUDY_KINDS = ("curves", "sensitivity", "settling", "heat")
 """Kinds of pictures of a study; `studies` has the functions, and is imported only for a study."""
 
-SUFFIXES, MOVING = (".png", ".svg"), (".gif",)
+SUFFIXES, MOVING = PICTURES[:2], PICTURES[2:]
 """Endings of pictures, and of movies."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ttt_batch.core.errors import BoardError, UsageError, flag
-from ttt_batch.core.files import open_ordinary, reading, shown, size_of
+from ttt_batch.core.files import PICTURES, open_ordinary, reading, shown, size_of
 from ttt_batch.core.outputs import OutputKind, check_distinct
 from ttt_batch.core.text import SEATS, choose, choose_seat
 from ttt_batch.games.board import Board, parse_board
@@ -37,8 +37,21 @@ WHOLE = {"html": "a page", "boxes": "a kit", "cards": "a deck", "hdf5": "a plain
 ENDINGS = {
     **{".html": "html", ".htm": "html", ".pdf": "boxes", ".h5": "hdf5", ".hdf5": "hdf5"},
     **{ending: one.name for one in FORMATS.values() for ending in one.endings},
+    **dict.fromkeys(PICTURES, "picture"),
 }
 """Format by the suffix of a file's name; `.bin` is left out, since several formats use it."""
+
+TEXT_FORMATS = ("csv", "json", "jsonl")
+"""Formats of tables whose files may end in .txt."""
+
+
+def check_ending(file: Path, to: str, what: str = "", remedy: str = "name another file or format") -> None:
+    """Raise UsageError for a name with the ending of another format than `to`, which `what` calls by its contents."""
+    ending = file.suffix.lower()
+    is_text = ending == ".txt" and to in TEXT_FORMATS
+    kind = "pickle-text" if to == "pickle" else to  # .pkl is the ending of both pickles
+    if ENDINGS.get(ending, kind) != kind and not is_text:
+        raise UsageError(f"{shown(file)} ends in {file.suffix}, which is not for {what or to}; {remedy}")
 
 
 def format_named(name: str) -> base.Format:
