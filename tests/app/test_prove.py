@@ -10,6 +10,7 @@ from helpers.proof_agents import read_certificate
 from helpers.support import command
 
 import ttt_batch as ttt
+from ttt_batch.app.progress import Reporter
 from ttt_batch.core.errors import CertificateError, UsageError
 
 CHECK = Path(__file__).parent.parent.parent / "scripts" / "check_certificate.py"
@@ -77,6 +78,14 @@ def test_what_is_not_proved(table: Path, capsys: pytest.CaptureFixture[str]) -> 
     status, out, err = command(capsys, "prove", table, "--budget", "3", "-q")
     assert (status, err) == (1, "") and "undecided, 3 positions" in out and "the budget is spent" in out
     assert "certificate" not in out
+
+
+def test_seconds_say_whether_kernels_were_compiled(
+    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Reporter, "compiled", True)
+    first, second = (line for line in command(capsys, "prove", table, "-q")[1].splitlines() if " position" in line)
+    assert first.endswith(" s (compiling included)") and second.endswith(" s")
 
 
 def test_seats_without_a_certificate_are_named(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -440,9 +440,8 @@ def prove_command(
         )
     shared.say(path, found.run.notes)
     saved = next((file for file, _ in found.certificates.values()), None) if found.proved else None
-    shared.print_result(
-        json, found.to_dict, lambda: proofs_text(found, shown(path), certified=certificate is not None), saved=saved
-    )
+    told = {"certified": certificate is not None, "compiled": report.compiled}
+    shared.print_result(json, found.to_dict, lambda: proofs_text(found, shown(path), **told), saved=saved)
     if not found.proved:
         raise typer.Exit(1)
 
@@ -483,6 +482,7 @@ def _prove_smallest(
     if out is not None:
         found.to_run().save(out, overwrite=overwrite)
     files = [file for file in (certificate, out) if file is not None]
-    shared.print_result(json, found.to_dict, lambda: smallest_text(found, *map(shown, files)), saved=(*files, None)[0])
+    names, compiled, saved = map(shown, files), report.compiled, (*files, None)[0]
+    shared.print_result(json, found.to_dict, lambda: smallest_text(found, *names, compiled=compiled), saved=saved)
     if stopped and not found.minimal:
         raise InterruptedTraining("interrupted; the proof holds, and a smaller one may exist")

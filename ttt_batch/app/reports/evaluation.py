@@ -198,15 +198,16 @@ def positions_text(evaluation: "LabelledEvaluation", name: str = "") -> str:
     return "\n".join(lines)
 
 
-def proofs_text(proofs: Proofs, name: str = "", *, certified: bool = False) -> str:
+def proofs_text(proofs: Proofs, name: str = "", *, certified: bool = False, compiled: bool = False) -> str:
     """Return the text of `prove`: findings per seat, a game that misses the goal, and the certificates written.
 
-    certified: name the seats without a certificate, too.
+    certified: name the seats without a certificate, too.  compiled: the first seat's seconds include compiling.
     """
     title = f"{name}: {proofs.run.config.learner} on {proofs.board.name}".removeprefix(": ")
     lines = [title, f"ties: {meaning(proofs.ties)}", ""]
     for seat, proof in proofs.found.items():
-        size = f"{count_text(proof.positions, 'position')} in {proof.seconds:.2f} s"
+        size = f"{count_text(proof.positions, 'position')} in {proof.seconds:.2f} s{layout.COMPILED * compiled}"
+        compiled = False
         if proof.line is not None:
             missed = "does not always win" if proofs.goal == ALWAYS_WINS else "can lose"
             lines += [f"{seat} {missed}: refuted, {size}", *layout.hanging("", moves_text(proofs.board, proof.line), 2)]
@@ -228,7 +229,7 @@ def proofs_text(proofs: Proofs, name: str = "", *, certified: bool = False) -> s
     return "\n".join(lines)
 
 
-def smallest_text(proof: "SmallestProof", *files: str) -> str:
+def smallest_text(proof: "SmallestProof", *files: str, compiled: bool = False) -> str:
     """Return the text of `prove --smallest`: what was found, its bound, and the files that hold it."""
     what = count_text(proof.positions, "position")
     if proof.weigh == "beads":
@@ -241,7 +242,8 @@ def smallest_text(proof: "SmallestProof", *files: str) -> str:
         lines.append("images: a position stands for its turned and mirrored images")
     if proof.harmless:
         lines.append("listed, too: positions in which no line can beat it any more")
-    lines.append(f"chosen among {count_text(proof.candidates, 'position')} in {proof.seconds:.1f} s; checked")
+    took = f"{proof.seconds:.1f} s{layout.COMPILED * compiled}"
+    lines.append(f"chosen among {count_text(proof.candidates, 'position')} in {took}; checked")
     if proof.players is not None:
         lines.append(f"players with as few: {proof.players:,}")
     lines += [f"wrote {file}" for file in files]

@@ -21,6 +21,9 @@ REPORT_WIDTH = 80
 GAP = "   "
 """Between boards that stand side by side."""
 
+COMPILED = " (compiling included)"
+"""After seconds in which kernels were compiled."""
+
 
 def to_json(value: Any) -> str:
     """Render plain values as JSON in printable ASCII; numbers that JSON lacks become null, and no zero has a sign."""

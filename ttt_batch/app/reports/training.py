@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ttt_batch.app.reports.catalogues import SOURCES
-from ttt_batch.app.reports.layout import Facts, file_text, hanging, row
+from ttt_batch.app.reports.layout import COMPILED, Facts, file_text, hanging, row
 from ttt_batch.core.console import one_line
 from ttt_batch.core.files import command_text
 from ttt_batch.core.results import SELF_PLAY, by_name
@@ -142,7 +142,7 @@ def training_text(run: AnyRun, path: Path, *, compiled: bool = False) -> str:
         exact = [row(f"as {seat}, against random", *last["versus_random"][i]) for i, seat in enumerate(run.seats)]
         if run.seats == SEATS:  # without a second player's boxes it does not play itself
             exact.append(row("greedy self-play, as first", *last["self_play"]))
-    took = f"{float(run.provenance['seconds']):.2f} s{' (compiling included)' if compiled else ''}"
+    took = f"{float(run.provenance['seconds']):.2f} s{COMPILED * compiled}"
     games, verdicts = count_text(run.games, "game"), verdict_lines(run)
     following = ("play", "show") if run.generalises else ("evaluate", "play")
     lines = [
