@@ -85,6 +85,20 @@ def rows_of_edges(graph: Graph) -> NDArray[np.int64]:
     return np.arange(widths.size).repeat(widths)
 
 
+def movers_of_edges(graph: Graph) -> NDArray[np.int8]:
+    """Return the player who makes each move, 0 or 1 (int8[E])."""
+    widths = np.diff(graph.first_edge)
+    return (graph.ply[: widths.size] & 1).repeat(widths)
+
+
+def edges_of_rows(graph: Graph, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the edges of some unfinished rows, int64[M], and for each of them the index of its row in `rows`."""
+    first = graph.first_edge.astype(np.int64)
+    widths = first[rows + 1] - first[rows]
+    owner = np.arange(rows.size).repeat(widths)
+    return np.arange(owner.size) + (first[rows] - widths.cumsum() + widths)[owner], owner
+
+
 def row_of(graph: Graph, code: int) -> int:
     """Return the row of a position code.  Raises BoardError if no game reaches the position."""
     found = np.flatnonzero(graph.code == code)

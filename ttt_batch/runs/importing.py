@@ -435,8 +435,9 @@ def _import_format(ask: _Request, form_name: str) -> Run:
     learnt = _learnt_in(file, form, ask.board)
     told = ask.learner if ask.learner is not None else learnt.get("learner")
     table = None if isinstance(told, str) else read(form.name, ask.files, ask.board, None, player=ask.player)
+    ours = None if table is None else recognising.read_as_ours(table, ask.board)
     if table is not None:
-        of_all = recognising.is_of_minimax_q(table, ask.board)
+        of_all = recognising.is_of_minimax_q(table, ask.board, ours)
         told = recognising.OF_ALL_CELLS if of_all else recognising.learner_for(table)
     used = learner_named(str(told))
     settings: dict[str, Any] = {"learner": used.name}
@@ -451,9 +452,10 @@ def _import_format(ask: _Request, form_name: str) -> Run:
         )
     if table is None:
         table = read(form.name, ask.files, config.board, kind_in(form, used), player=ask.player)
+        ours = recognising.read_as_ours(table, config.board)
     if table.kind == base.STATES and numbering.is_symmetry_reduced(table, config.board):
         config = ask.config("on", **settings)
-    if table.kind == base.ACTION_VALUES and not recognising.in_our_numbering(table.q, config.board):
+    if table.kind == base.ACTION_VALUES and not recognising.in_our_numbering(table.q, config.board, ours):
         if not ask.named:
             return _import_contents(ask, [recognising.Content(f"{form.name} by another code", data=table.q)])
         ask.warn(
@@ -470,7 +472,7 @@ def _import_format(ask: _Request, form_name: str) -> Run:
     except base.FormatError as error:
         raise base.FormatError(f"{shown(file)}: {error}") from None
     if table.kind == base.STATES and table.q is not None and not used.by_beads:
-        to_first = recognising.is_of_minimax_q(table, run.board)
+        to_first = recognising.is_of_minimax_q(table, run.board, None)
         if run.learner.occupied and not to_first:
             _as_first_player_sees(run, recognising.missing_moves(run.graph, table))
         elif to_first and not run.learner.occupied:

@@ -19,7 +19,7 @@ from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
-from ttt_batch.games.graph import Graph, rows_of_edges
+from ttt_batch.games.graph import Graph, edges_of_rows, rows_of_edges
 from ttt_batch.games.solution import solve
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
 from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
@@ -92,17 +92,27 @@ def edges_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray
     Raises FormatError if a state of a list does not occur, or has another outcome.
     """
     if table.code is not None:
-        q = by_edge(graph, _rows_of(graph, table), table.q)
+        rows, numbers = _rows_of(graph, table), table.q
     else:
-        q = table.q[graph.code][rows_of_edges(graph), graph.cell]  # codes below 0 have no edges
-    return np.where(np.isnan(q), fill, q)
+        rows = np.flatnonzero(graph.code >= 0)
+        numbers = table.q[graph.code[rows]]
+    edges, _, found = numbers_of_edges(graph, rows, numbers)
+    q = np.array(fill, dtype=np.float64)
+    q[edges] = np.where(np.isnan(found), q[edges], found)
+    return q
 
 
-def by_edge(graph: Graph, rows: NDArray[np.int64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers of rows and cells, float64[N, cells], by edge (float64[E]), with nan for other rows."""
-    by_row = np.full((graph.code.size, q.shape[1]), np.nan)
-    by_row[rows] = q
-    return np.asarray(by_row[rows_of_edges(graph), graph.cell])
+def numbers_of_edges(
+    graph: Graph, rows: NDArray[np.int64], q: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the edges of `rows` in ascending order, the rows that these belong to, and their numbers.
+
+    q: float64[N, cells], numbers of rows and cells.  If a row occurs twice, its last numbers count.
+    """
+    unique, last = np.unique(rows[::-1], return_index=True)
+    unfinished = unique < graph.first_edge.size - 1
+    edges, owner = edges_of_rows(graph, unique[unfinished])
+    return edges, owner, q[::-1][last[unfinished]][owner, graph.cell[edges]]
 
 
 def beads_from(graph: Graph, table: Table, start: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -477,11 +487,12 @@ def _by_cell(
     Entries of positions in which the game is over are left out.
     """
     moves, cells, n_rows = table.moves - shift, board.cells, graph.first_edge.size - 1
-    free = np.zeros((graph.code.size, cells), np.bool_)
-    free[rows_of_edges(graph), graph.cell] = True
+    free, unfinished = np.zeros((rows.size, cells), np.bool_), np.flatnonzero((rows >= 0) & (rows < n_rows))
+    edges, owner = edges_of_rows(graph, rows[unfinished])
+    free[unfinished[owner], graph.cell[edges]] = True
     inside = (moves >= 0) & (moves < cells)
     at, cell = rows[table.rows], np.where(inside, moves, 0)
-    good = inside & (at >= 0) & free[at, cell]
+    good = inside & free[table.rows, cell]
     q = np.full((rows.size, cells), np.nan)
     q[table.rows[good], cell[good]] = table.q[good]
     over = at >= n_rows
@@ -556,9 +567,10 @@ def _agreement(one: NumberedEntries, graph: Graph, solution: NDArray[np.int8], s
         numbers = one.value[min(seat, one.value.shape[0] - 1)]
         numbers, truth = numbers[after], solution[one.rows][after]
     else:
-        numbers = by_edge(graph, one.rows, one.q)
-        there = (graph.ply[rows_of_edges(graph)] % 2 == seat) & ~np.isnan(numbers)
-        numbers, truth = numbers[there], solution[graph.child][there] * _SIGNS[seat]
+        own = graph.ply[one.rows] % 2 == seat
+        edges, _, numbers = numbers_of_edges(graph, one.rows[own], one.q[own])
+        there = ~np.isnan(numbers)
+        numbers, truth = numbers[there], solution[graph.child[edges[there]]] * _SIGNS[seat]
     if numbers.size < 2 or not np.isfinite(numbers).all() or np.ptp(numbers) == 0 or np.ptp(truth) == 0:
         return 0.0
     scaled = numbers / np.abs(numbers).max()
@@ -570,29 +582,33 @@ def _played(one: NumberedEntries, graph: Graph, seat: int, sign: int) -> float:
 
     sign: see `NumberedEntries.signs`; for values of both players it is 1 for the first player and -1 for the second.
     """
+    allowed = np.ones(graph.child.size, np.bool_)
     if one.q is not None:
-        return _score_of(graph, np.nan_to_num(by_edge(graph, one.rows, sign * one.q)), seat)
-    assert one.value is not None
-    value = one.value[min(seat, one.value.shape[0] - 1)]
-    middle = middle_of(value)
-    of_first = np.array([middle, 1.0, -1.0, middle])[graph.outcome]  # rows without an entry have values on its scale
-    of_first[one.rows] = value if sign == 1 else 2 * middle - value
-    return _score_of(graph, _SIGNS[seat] * of_first[graph.child], seat)
+        own_edges, owner, numbers = numbers_of_edges(graph, one.rows, sign * one.q)
+        allowed[own_edges] = _best(np.nan_to_num(numbers), np.flatnonzero(np.diff(owner, prepend=-1)))
+    else:
+        assert one.value is not None
+        value = one.value[min(seat, one.value.shape[0] - 1)]
+        middle = middle_of(value)
+        of_first = np.array([middle, 1.0, -1.0, middle])[graph.outcome]  # rows without an entry are on its scale
+        of_first[one.rows] = value if sign == 1 else 2 * middle - value
+        for ply in range(seat, graph.ply_start.size - 1, 2):
+            first = graph.first_edge[graph.ply_start[ply] : graph.ply_start[ply + 1] + 1].astype(np.int64)
+            edges = slice(first[0], first[-1])
+            allowed[edges] = _best(_SIGNS[seat] * of_first[graph.child[edges]], first[:-1] - first[0])
+    players = [policy_among(graph, allowed), random_policy(graph)]
+    return _scores(graph, *players[:: 1 if seat == 0 else -1])[seat]
+
+
+def _best(scores: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether each score is the best of its row.  starts: the first of each row."""
+    best = np.maximum.reduceat(scores, starts)
+    return np.asarray(scores >= best.repeat(np.diff(starts, append=scores.size)))
 
 
 def middle_of(value: NDArray[np.float64]) -> float:
     """Return the value of a draw on the scale of a table: 0.5 if a loss is 0, and 0 if a loss is -1."""
     return 0.5 if value.size and value.min() >= 0.0 and 0.0 < value.max() <= 1.0 else 0.0
-
-
-def _score_of(graph: Graph, scores: NDArray[np.float64], seat: int) -> float:
-    """Return a seat's score with the best-scored moves against random moves.
-
-    scores: float64[E], the score of each move for its mover.
-    """
-    best = np.maximum.reduceat(scores, graph.first_edge[:-1])[rows_of_edges(graph)]
-    players = [policy_among(graph, scores >= best), random_policy(graph)]
-    return _scores(graph, *players[:: 1 if seat == 0 else -1])[seat]
 
 
 def _scores(graph: Graph, first: Policy, second: Policy) -> tuple[float, float]:

@@ -18,9 +18,9 @@ from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, Board, most_positions
 from ttt_batch.games.enumeration import enumerate_graph
-from ttt_batch.games.graph import Graph, rows_of_edges
+from ttt_batch.games.graph import Graph, movers_of_edges
 from ttt_batch.runs.formats import base, numbering
-from ttt_batch.runs.formats.base import FormatError, Table, marks_of_states, validated_table
+from ttt_batch.runs.formats.base import ACTION_VALUES, FormatError, Table, marks_of_states, validated_table
 from ttt_batch.runs.formats.format_arrays import array_in, arrays_in, columns_in
 from ttt_batch.runs.formats.format_pickles import read_plain
 from ttt_batch.runs.formats.format_text import HEADER, json_in
@@ -317,20 +317,18 @@ def recognised(
     return Recognised(table, taken, warnings, middle, placed[0].to_play, not players and table.value is not None)
 
 
-def is_of_minimax_q(table: Table, board: Board) -> bool:
+def is_of_minimax_q(table: Table, board: Board, ours: numbering.NumberedEntries | None) -> bool:
     """Return whether a table in one of our formats is that of `minimax-q`: with occupied cells, to the first player.
 
     In a list of states only its occupied cells have numbers.  In a table by code all have, so play decides.
+    ours: see `read_as_ours`.
     """
     if table.q is None:
         return False
     if table.code is not None:
         return bool((~np.isnan(table.q) & (marks_of_states(table.code, board.cells) != EMPTY)).any())
     occupied = table.q[marks_of_states(np.arange(len(table.q)), board.cells) != EMPTY]
-    if (occupied == occupied[0]).all():
-        return False
-    ours = _as_ours(table.q, board)
-    return ours is not None and ours.signs == (1, -1)
+    return ours is not None and ours.signs == (1, -1) and not (occupied == occupied[0]).all()
 
 
 def learner_for(table: Table, middle: float = 0.0) -> str:
@@ -359,20 +357,23 @@ def _feeds_back(table: Table) -> bool:
     return bool(own and (wins < 1.0).any())
 
 
-def in_our_numbering(q: NDArray[np.float64], board: Board) -> bool:
-    """Return whether no other numbering than ours fits a table by code, float64[codes, cells], clearly better."""
+def in_our_numbering(q: NDArray[np.float64], board: Board, ours: numbering.NumberedEntries | None) -> bool:
+    """Return whether no other numbering than ours fits a table by code, float64[codes, cells], clearly better.
+
+    ours: see `read_as_ours`.
+    """
     try:
         (found,), _ = numbering.find_reading([entries_of(q, board)], board, enumerate_graph(board), None)
     except (FormatError, UsageError):  # an untrained table, or several numberings fit equally well
         return True
-    ours = _as_ours(q, board)
     return ours is not None and found.gain < ours.gain + 2 * numbering.CLEARLY
 
 
-def _as_ours(q: NDArray[np.float64], board: Board) -> numbering.NumberedEntries | None:
-    """Return a table by code in our numbering, or None if that does not fit."""
-    with suppress(FormatError):
-        return numbering.find_reading([entries_of(q, board)], board, enumerate_graph(board), OURS)[0][0]
+def read_as_ours(table: Table, board: Board) -> numbering.NumberedEntries | None:
+    """Return a table of moves by code in our numbering; None if that does not fit, and for any other table."""
+    if table.kind == ACTION_VALUES:
+        with suppress(FormatError):
+            return numbering.find_reading([entries_of(table.q, board)], board, enumerate_graph(board), OURS)[0][0]
     return None
 
 
@@ -442,14 +443,17 @@ def missing_moves(graph: Graph, table: Table) -> NDArray[np.bool_]:
     rows = numbering.row_finder(graph)(table.code)
     kept = rows >= 0
     if table.q is not None:
-        return np.isnan(numbering.by_edge(graph, rows[kept], table.q[kept]))
+        missing = np.ones(graph.child.size, np.bool_)
+        edges, _, numbers = numbering.numbers_of_edges(graph, rows[kept], table.q[kept])
+        missing[edges] = np.isnan(numbers)
+        return missing
     there = np.zeros((2, graph.code.size), np.bool_)
     there[:, rows[kept]] = ~np.isnan(table.value[:, kept])
     for player in (0, 1):
         if not there[player].any():  # both players share one table
             there[player] = there[1 - player]
     there[:, graph.first_edge.size - 1 :] = True
-    return np.asarray(~there[graph.ply[rows_of_edges(graph)] % 2, graph.child])
+    return np.asarray(~there[movers_of_edges(graph), graph.child])
 
 
 def loses_by_table(graph: Graph, chosen: NDArray[np.bool_], missing: NDArray[np.bool_], seat: int, lost: Any) -> bool:
