@@ -879,6 +879,39 @@ def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:
         ttt.import_table([[[np.zeros(2), *TUPLE[1:]], 0.5]])
 
 
+PUZZLING: dict[str, tuple[Any, str]] = {
+    "nan.csv": (
+        "state,value\n.........,0.5\nX........,nan\n....X....,0.25\n",
+        "the value of key 'X........' is 'nan', not a finite number; give one such as 0.5, or leave it empty",
+    ),
+    "kinds.json": (
+        {".........": 0.5, "X........": {"0": 1}},
+        "X........' is a dictionary, not a finite number",
+    ),
+    "moves.json": ({"X........": {"1": 1}, ".........": 0.5}, "key '.........' holds 0.5; other keys hold moves with"),
+    "comma.csv": ("state;value\n.........;0,5\nX........;0,7\n", "such as '0,5', are possible cells .* has a point"),
+    "unequal.json": (
+        {"state": [".........", "X........"], "value": [1, 2, 3]},
+        "has 3 entries for 2 positions",
+    ),
+    "empty.json": ({"board": [], "value": []}, "its columns are empty; name a file of a trained table"),
+    "no-board.json": ({"states": []}, "the file does not name its board; export the table again"),
+    "wrong-key.json": ({".........": 0.5, "abc......": 1, "X........": 2}, "keys, such as 'abc......', into positions"),
+    "text.csv": ("state,value\n.........,0.5\n".encode("utf-16"), "the file is of an unknown kind; save text as UTF-8"),
+    "cells.json": ({".........": {"4": 0.5, "5": 0.5}}, "its moves may be cells counted from 0 or from 1; write them"),
+}
+
+
+@pytest.mark.parametrize("name", PUZZLING)
+def test_refusals_name_the_wrong_entry_and_a_remedy(name: str, tmp_path: Path) -> None:
+    """They spoke of `a str`, showed a right key or another fault, or were no refusals."""
+    content, said = PUZZLING[name]
+    text = content if isinstance(content, str | bytes) else json.dumps(content)
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises((FormatError, UsageError), match=said):
+        ttt.import_run(tmp_path / name)
+
+
 def test_training_starts_from_a_table_of_any_shape(
     tables: ModuleType, known: Known, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

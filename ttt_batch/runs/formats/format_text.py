@@ -177,7 +177,9 @@ def _decode(content: bytes, board: Board) -> base.Table:
     states = whole.get("states") if isinstance(whole, dict) else None
     if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
         raise base.FormatError("the file has no list of states; name one that was exported as json")
-    base.check_board(str(whole.get("board", "")), board)
+    if "board" not in whole:
+        raise base.FormatError("the file does not name its board; export the table again")
+    base.check_board(str(whole["board"]), board)
     code, outcome = np.zeros(len(states), np.int64), np.full(len(states), base.UNSAID, np.int8)
     best = np.zeros((len(states), board.cells), np.bool_)
     for number, state in enumerate(states):

@@ -239,6 +239,8 @@ def states_of_rows(
 CLEARLY = 0.05
 """Least lead of the chosen reading's gain over that of the next one, and over chance."""
 
+FROM_0_OR_1 = "its moves may be cells counted from 0 or from 1; write them as names, the first one as a1"
+
 _SIGNS = (1, -1)
 """Value to each player of a result worth 1 to the first player."""
 
@@ -314,7 +316,7 @@ def find_reading(
         judged = usual
     taken = judged[0]
     if to_play and any(each[0].reading == taken[0].reading for each in judged[1:]):
-        raise UsageError("its moves may be cells counted from 0 or from 1; write them as names, the first one as a1")
+        raise UsageError(FROM_0_OR_1)
     if given is not None:
         return taken, "as given"
     facts = _facts(taken)
@@ -323,6 +325,8 @@ def find_reading(
         which = "the only numbering that fits" if fitting == 1 else f"of {fitting} numberings that fit, the usual one"
         return taken, f"{which}{but}: {facts}"
     if _gain(taken) < max(_gain(judged[1]), 0.0) + CLEARLY:
+        if all(each[0].reading == taken[0].reading for each in judged):
+            raise UsageError(FROM_0_OR_1)
         choices = " or ".join(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged[:4])
         raise UsageError(
             f"its keys can be read in {len(judged)} equally good ways, and the table does not show which is right; "
@@ -515,14 +519,18 @@ def _refusal(tables: Sequence[Entries], board: Board, nearest: list[NumberedEntr
     """Return why no reading fits.  nearest: the entries under the reading that places most of them."""
     if nearest[0].refused and nearest[0].reading.usual:
         return nearest[0].refused
-    key, most = quoted(_plain(tables[0].keys[0])), _share(nearest)
+    key, most = nearest[0].example or quoted(_plain(tables[0].keys[0])), _share(nearest)
     if given is not None:
         return (
             f"with {flag('keys')} {given.option}, {most:.0%} of the entries are positions that can occur; "
             "give other keys"
         )
-    moves = "" if tables[0].best is None else " in which its moves are possible cells"
-    remedy = "" if tables[0].best is None else "mend its moves, or "
+    moves, remedy = "", ""
+    if tables[0].best:
+        move = tables[0].best[0]
+        moves = f" in which its moves, such as {quoted(_plain(move))}, are possible cells"
+        point = " (a decimal number has a point)" if isinstance(move, str) and "," in move else ""
+        remedy = f"mend its moves{point}, or "
     return (
         f"no known numbering turns its keys, such as {key}, into positions of board {board.name}{moves} "
         f"({most:.0%} of the entries at best); {remedy}give the table's own board"

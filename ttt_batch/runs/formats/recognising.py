@@ -152,7 +152,9 @@ def _text(content: bytes, board: Board, suffix: str) -> Content:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError(f"byte {error.start} is not UTF-8 text, and the file is of an unknown kind") from None
+        raise FormatError(
+            f"byte {error.start} is not UTF-8 text, and the file is of an unknown kind; save text as UTF-8"
+        ) from None
     if "\0" in text:
         raise FormatError("the file is of an unknown kind")
     lines = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip() and not line.startswith("#")]

@@ -55,11 +55,13 @@ class Entries:
 
 
 def described(found: Any) -> str:
-    """Return the type of an object with its article, for a message."""
+    """Return a text or a number itself, and the kind of any other object with its article, for a message."""
     if isinstance(found, Mapping | list | tuple) and not found:
         return "nothing"
-    article = "an" if type(found).__name__[:1].lower() in "aeiou" else "a"
-    return f"{article} {type(found).__name__}"
+    if found is None or isinstance(found, str | bytes | int | float):
+        return quoted(found)
+    kind = {"dict": "dictionary", "ndarray": "array"}.get(type(found).__name__, type(found).__name__)
+    return f"{'an' if kind[:1].lower() in 'aeiou' else 'a'} {kind}"
 
 
 def is_decimal(text: str) -> bool:
@@ -95,7 +97,10 @@ def numbers_of(values: Iterable[Any], keys: Sequence[Any]) -> NDArray[np.float64
         try:
             numbers.append(number_of(value))
         except (TypeError, ValueError):
-            raise FormatError(f"the value of key {quoted(key)} is {described(value)}, not a number") from None
+            raise FormatError(
+                f"the value of key {quoted(key)} is {described(value)}, not a finite number; give one such as 0.5, or "
+                "leave it empty (null in JSON) if it is missing"
+            ) from None
     return np.array(numbers, dtype=np.float64)
 
 
@@ -224,7 +229,8 @@ def unwrap(found: Any, board: Board) -> Any:
             return found
         tables = [value for value in found.values() if _size(value) > 1]
         columns = [value for value in tables if isinstance(value, list | tuple | np.ndarray)]
-        if len(columns) > 1 and len({len(column) for column in columns}) == 1:
+        positions = any(isinstance(column[0], str) and is_position(column[0], board) for column in columns)
+        if len(columns) > 1 and (positions or len({len(column) for column in columns}) == 1):
             return found  # columns
         if not tables:
             return found
@@ -264,7 +270,9 @@ def entries_of(found: Any, board: Board) -> Entries:
             return _of_pairs([one[0] for one in found], [one[1] for one in found], board)
         if (array := _as_array(found)) is not None:
             return _of_array(array, board)
-    raise FormatError(f"it holds {described(found)}, which cannot be read as a table")
+    raise FormatError(
+        f"it holds {described(found)}, which cannot be read as a table; save a dictionary, an array or columns"
+    )
 
 
 def _players(found: Mapping[str, Any]) -> Players | None:
@@ -458,7 +466,10 @@ def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board) -> E
     rows, moves, numbers = [], [], []
     for row, (key, value) in enumerate(zip(keys, values, strict=True)):
         if not isinstance(value, Mapping):
-            raise FormatError(f"key {quoted(key)} holds {described(value)}; other keys hold moves")
+            raise FormatError(
+                f"key {quoted(key)} holds {described(value)}; other keys hold moves with their numbers; give it these, "
+                "or leave it out"
+            )
         for move, number in value.items():
             rows.append(row)
             moves.append(move)
@@ -501,6 +512,8 @@ def entries_of_columns(columns: Mapping[Any, Any], board: Board) -> Entries:
     """Return the entries of named columns.  Raises FormatError if no column holds positions, or none holds numbers."""
     lists = {name: column.tolist() if hasattr(column, "tolist") else list(column) for name, column in columns.items()}
     positions, rest = _positions(lists, board)
+    if not positions:
+        raise FormatError("its columns are empty; name a file of a trained table")
 
     def column(name: Any) -> list[Any]:
         if len(lists[name]) != len(positions):
