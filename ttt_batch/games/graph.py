@@ -99,6 +99,19 @@ def edges_of_rows(graph: Graph, rows: NDArray[np.int64]) -> tuple[NDArray[np.int
     return np.arange(owner.size) + (first[rows] - widths.cumsum() + widths)[owner], owner
 
 
+def numbers_of_edges(
+    graph: Graph, rows: NDArray[np.int64], q: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the edges of `rows` in ascending order, the rows that these belong to, and their numbers.
+
+    q: float64[N, cells], numbers of rows and cells.  If a row occurs twice, its last numbers count.
+    """
+    unique, last = np.unique(rows[::-1], return_index=True)
+    unfinished = unique < graph.first_edge.size - 1
+    edges, owner = edges_of_rows(graph, unique[unfinished])
+    return edges, owner, q[::-1][last[unfinished]][owner, graph.cell[edges]]
+
+
 def row_of(graph: Graph, code: int) -> int:
     """Return the row of a position code.  Raises BoardError if no game reaches the position."""
     found = np.flatnonzero(graph.code == code)

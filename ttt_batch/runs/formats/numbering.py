@@ -19,7 +19,7 @@ from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.evaluation.exact_results import match
 from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board
-from ttt_batch.games.graph import Graph, edges_of_rows, rows_of_edges
+from ttt_batch.games.graph import Graph, edges_of_rows, numbers_of_edges, rows_of_edges
 from ttt_batch.games.solution import solve
 from ttt_batch.runs.formats.base import MORE, OUTCOMES, UNSAID, FormatError, Table, marks_of_states, texts_of
 from ttt_batch.runs.formats.keys import KeyReading, Symbols, key_codes, readings, symbols_of
@@ -100,19 +100,6 @@ def edges_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray
     q = np.array(fill, dtype=np.float64)
     q[edges] = np.where(np.isnan(found), q[edges], found)
     return q
-
-
-def numbers_of_edges(
-    graph: Graph, rows: NDArray[np.int64], q: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the edges of `rows` in ascending order, the rows that these belong to, and their numbers.
-
-    q: float64[N, cells], numbers of rows and cells.  If a row occurs twice, its last numbers count.
-    """
-    unique, last = np.unique(rows[::-1], return_index=True)
-    unfinished = unique < graph.first_edge.size - 1
-    edges, owner = edges_of_rows(graph, unique[unfinished])
-    return edges, owner, q[::-1][last[unfinished]][owner, graph.cell[edges]]
 
 
 def beads_from(graph: Graph, table: Table, start: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -525,9 +512,8 @@ def _refusal(tables: Sequence[Entries], board: Board, nearest: list[NumberedEntr
             f"with {flag('keys')} {given.option}, {most:.0%} of the entries are positions that can occur; "
             "give other keys"
         )
-    moves, remedy = "", ""
-    if tables[0].best:
-        move = tables[0].best[0]
+    moves, remedy, move = "", "", (tables[0].best or [None])[0]
+    if move is not None:
         moves = f" in which its moves, such as {quoted(_plain(move))}, are possible cells"
         point = " (a decimal number has a point)" if isinstance(move, str) and "," in move else ""
         remedy = f"mend its moves{point}, or "

@@ -18,7 +18,7 @@ from ttt_batch.core.errors import UsageError, flag, quoted
 from ttt_batch.core.text import SEATS, count_text
 from ttt_batch.games.board import EMPTY, FIRST_WINS, SECOND_WINS, Board, most_positions
 from ttt_batch.games.enumeration import enumerate_graph
-from ttt_batch.games.graph import Graph, movers_of_edges
+from ttt_batch.games.graph import Graph, movers_of_edges, numbers_of_edges
 from ttt_batch.runs.formats import base, numbering
 from ttt_batch.runs.formats.base import ACTION_VALUES, FormatError, Table, marks_of_states, validated_table
 from ttt_batch.runs.formats.format_arrays import array_in, arrays_in, columns_in
@@ -446,7 +446,7 @@ def missing_moves(graph: Graph, table: Table) -> NDArray[np.bool_]:
     kept = rows >= 0
     if table.q is not None:
         missing = np.ones(graph.child.size, np.bool_)
-        edges, _, numbers = numbering.numbers_of_edges(graph, rows[kept], table.q[kept])
+        edges, _, numbers = numbers_of_edges(graph, rows[kept], table.q[kept])
         missing[edges] = np.isnan(numbers)
         return missing
     there = np.zeros((2, graph.code.size), np.bool_)
