@@ -5,16 +5,13 @@ checks workers before they get tasks.  It reconnects to a lost scheduler, submit
 """
 
 import math
-import signal
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from operator import call
 from pkgutil import resolve_name
-from types import FrameType
 from typing import Any, NamedTuple, Self
 
 from ttt_batch.cluster.config import (
@@ -31,6 +28,7 @@ from ttt_batch.cluster.config import (
     worker_identity,
 )
 from ttt_batch.core.errors import ClusterError
+from ttt_batch.core.signals import uninterrupted
 from ttt_batch.core.text import count_text, size_text
 
 OFTEN = 50
@@ -265,43 +263,6 @@ class _Begun:
     attempt: int = -1
     future: Any = None
     allowed: frozenset[str] = frozenset()
-
-
-HELD_SIGNALS = [number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP")]
-
-HELD_SECONDS = 30.0
-"""Seconds for which a signal is held back.  A call that takes longer may never end."""
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C, SIGTERM and SIGHUP, and handle them at the end of the block.
-
-    Their handlers may raise KeyboardInterrupt between any two steps.  In Dask, one that comes just after a lock was
-    taken leaves it locked: Dask's thread then waits for ever, and so does whoever waits for Dask.
-    """
-    if threading.current_thread() is not threading.main_thread():  # Python handles signals in the main thread
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in HELD_SIGNALS}
-    handlers: dict[int, Any] = {number: handler for number, handler in before.items() if callable(handler)}
-    arrived: list[tuple[int, FrameType | None]] = []
-    began = time.monotonic()
-
-    def hold(number: int, frame: FrameType | None) -> None:
-        if time.monotonic() - began > HELD_SECONDS:
-            handlers[number](number, frame)
-        arrived.append((number, frame))
-
-    try:
-        for number in handlers:
-            signal.signal(number, hold)
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for number, frame in arrived:
-            handlers[number](number, frame)
 
 
 class WorkerPool:

@@ -22,6 +22,7 @@ from ttt_batch.agents.builtin import KernelPlayer, Scripted
 from ttt_batch.compiler.intrinsics import LINE, array_at, claim, read_word, write_word, yield_processor, zeros
 from ttt_batch.compiler.jit import JIT_DISABLED, Int64, Uint64Array, entry_point, inlined, kernel
 from ttt_batch.core.resources import available_threads
+from ttt_batch.core.signals import uninterrupted
 from ttt_batch.environments.kernels import (
     FINE,
     AskedPlayer,
@@ -290,13 +291,23 @@ def move_piece(
             show_wide(games.state, own_look)
 
 
-def make_call(call: Future[Any], function: Any, *arguments: Any) -> None:
+class Call(Future[Any]):
+    """Call in another thread.
+
+    over: whether it has ended.  Unlike `done()` it takes no lock, which Ctrl-C could leave locked.
+    """
+
+    over = False
+
+
+def make_call(call: Call, function: Any, *arguments: Any) -> None:
     """Make a call in another thread, unless it has been cancelled."""
     if call.set_running_or_notify_cancel():
         try:
             call.set_result(function(*arguments))
         except BaseException as error:
             call.set_exception(error)
+    call.over = True
 
 
 class Team:
@@ -309,7 +320,7 @@ class Team:
     def __init__(self, games: BatchGames, lines: Lines, parts: Sequence[BatchPart], lean: bool) -> None:
         self._parts, self._pool = parts, ThreadPoolExecutor(len(parts) - 1)
         # A helper that shared the caller's processor would only be in its way.
-        self._helpers: list[Future[Any] | None] = [None] * min(len(parts) - 1, available_threads() - 1)
+        self._helpers: list[Call | None] = [None] * min(len(parts) - 1, available_threads() - 1)
         self._words = zeros((TAKEN + 2 * APART * len(parts),), np.uint64)
         self._calls = []
         for thread, part in enumerate(parts):
@@ -323,12 +334,12 @@ class Team:
         """Return the kernel that `share` calls, and arguments of the types that it gets.  key: uint64."""
         return share_step, *self._calls[CALLER], STEP, key, 0
 
-    def _submit(self, call: Future[Any], function: Any, *arguments: Any) -> None:
+    def _submit(self, call: Call, function: Any, *arguments: Any) -> None:
         """Let another thread make a call.
 
         call: new; the caller keeps it beforehand, because an interrupt (Ctrl-C) may come when it is already queued.
         """
-        with suppress(RuntimeError):  # no thread can start, or the interpreter is about to end
+        with suppress(RuntimeError), uninterrupted():  # no thread can start, or the interpreter is about to end
             self._pool.submit(make_call, call, function, *arguments)
 
     def share(self, job: int, key: np.uint64, actions: NDArray[np.int64]) -> Int64:
@@ -339,10 +350,10 @@ class Team:
         if self._share is None:
             self._share = entry_point(*self.first_call(key))
         begun = time.perf_counter()
-        asleep = [number for number, helper in enumerate(self._helpers) if helper is None or helper.done()]
+        asleep = [number for number, helper in enumerate(self._helpers) if helper is None or helper.over]
         wakes = begun - self._ended < SOON or self._alone > LONG
         for number in asleep if wakes else ():
-            self._helpers[number] = call = Future[Any]()
+            self._helpers[number] = call = Call()
             self._submit(call, self._share, *self._calls[number + 1], job, key, 0)
         # One call of machine code, so that an interrupt comes before it or after it.
         wrong: Int64 = self._share(*self._calls[CALLER], job, key, actions.ctypes.data)
@@ -360,10 +371,10 @@ class Team:
         self._words[LEAVE] = 1
         own = [[one[part.at] if isinstance(one, np.ndarray) else one for one in more] for part in self._parts]
         first, *others = [(*call, *rest) for call, rest in zip(calls, own, strict=True)]
-        begun: list[Future[Any]] = []
+        begun: list[Call] = []
         try:
             for arguments in others:
-                begun.append(Future())
+                begun.append(Call())
                 self._submit(begun[-1], function, *arguments)
             found = [function(*first)]
             for arguments, call in zip(others, begun, strict=True):

@@ -29,6 +29,7 @@ from ttt_batch.compiler.numerics import PLAY, stream_key
 from ttt_batch.core.errors import LostStudyError, warn_python
 from ttt_batch.core.files import shown
 from ttt_batch.core.resources import startable_threads
+from ttt_batch.core.signals import uninterrupted
 from ttt_batch.core.text import count_text
 from ttt_batch.evaluation.judgement import ProofSpace, make_proof_space
 from ttt_batch.learners import homes_of, learner_named, with_learners
@@ -312,7 +313,7 @@ class Chunks:
 class ThreadPool(ThreadPoolExecutor):
     """Pool of threads of this process, with the interface of `WorkerPool`, in a `with` block.
 
-    The system may start fewer threads than asked for.
+    The system may start fewer threads than asked for.  Ctrl-C is handled when a call ends: see `uninterrupted`.
     chunk_seconds: desired duration of a chunk, short enough for frequent storing.  begun: tags of unfinished tasks.
     ending: set to make tasks end as soon as possible.
     """
@@ -323,7 +324,6 @@ class ThreadPool(ThreadPoolExecutor):
     def __init__(self, threads: int) -> None:
         self.slots, self.ending = max(startable_threads(threads), 1), threading.Event()
         self.begun: dict[Future[Any], Any] = {}
-        self.give_up = self.ending.set
         super().__init__(self.slots)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
@@ -336,10 +336,17 @@ class ThreadPool(ThreadPoolExecutor):
         """Return the number of further tasks to begin.  One task more than there are threads waits in the queue."""
         return self.slots + 1 - len(self.begun)
 
+    @uninterrupted()
+    def give_up(self) -> None:
+        """Let all tasks end as soon as possible."""
+        self.ending.set()
+
+    @uninterrupted()
     def begin(self, tag: Any, task: RemoteTask) -> None:
         """Start a task."""
         self.begun[self.submit(task.function, *task.arguments)] = tag
 
+    @uninterrupted()
     def ended(self, seconds: float) -> list[TaskResult]:
         """Return the finished tasks, after waiting up to `seconds` for the first one."""
         done, _ = wait(self.begun, seconds, FIRST_COMPLETED)
