@@ -45,7 +45,7 @@ class Processes:
     def start_scheduler(self) -> None:
         """Start one; return once it listens."""
         self.scheduler = self._start("scheduler", ["--host", LOOPBACK, "--port", str(self._port)], self._environment)
-        wait_until(lambda: listens(self._port) or self.scheduler.poll() is not None, 60)
+        wait_until(lambda: listens(self._port) or self.scheduler.poll() is not None, 300)
         assert self.scheduler.poll() is None, self.output()
 
     def start_worker(self, *options: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:

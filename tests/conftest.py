@@ -10,13 +10,15 @@ import importlib
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from math import gcd
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -159,6 +161,21 @@ def own_signals() -> Iterator[None]:
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Starts a program in a session of its own.  What is left of it in the end is killed: it would slow other tests."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(words: Any, **options: Any) -> "subprocess.Popen[str]":
+        started.append(subprocess.Popen(words, **{"text": True, "start_new_session": True, **options}))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        with process, suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.fixture

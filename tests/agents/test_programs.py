@@ -203,16 +203,16 @@ for line in sys.stdin:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 @pytest.mark.parametrize("end", ["well", "time-out", "Ctrl-C"])
-def test_its_process_group_ends_with_the_command(end, folder):
+def test_its_process_group_ends_with_the_command(end, folder, start):
     agent = python(PARENT.format("pass" if end == "well" else "import time; time.sleep(600)"))
     limit = "5" if end == "time-out" else "100"
     words = [sys.executable, "-m", "ttt_batch", "evaluate", agent, "--time-limit", limit]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(lambda: Path("child").exists() and Path("child").read_text())
-        if end == "Ctrl-C":
-            time.sleep(0.2)
-            process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=300)
+    process = start(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: Path("child").exists() and Path("child").read_text())
+    if end == "Ctrl-C":
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=300)
     assert process.returncode == {"well": 0, "time-out": 1, "Ctrl-C": 130}[end], err
     child = int(Path("child").read_text())
     wait_for(lambda: not alive(child))  # a signal takes a moment to arrive
@@ -267,13 +267,13 @@ def test_an_agent_that_draws_is_led_to_samples(folder, capsys):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_judging_a_slow_agent_can_be_interrupted(number, folder):
+def test_judging_a_slow_agent_can_be_interrupted(number, folder, start):
     Path("draws.py").write_text(DRAWS)
     words = [sys.executable, "-m", "ttt_batch", "evaluate", "draws.py:slow", "--samples", "2", "--time-limit", "900"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        wait_for(Path("asked").exists)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=300)
+    process = start(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(Path("asked").exists)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (130, "") and err.endswith("ttt-batch: interrupted\n"), err
 
 

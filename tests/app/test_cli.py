@@ -98,15 +98,15 @@ def test_options_reach_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_training_keeps_what_was_learnt(tmp_path: Path, number: signal.Signals) -> None:
+def test_interrupted_training_keeps_what_was_learnt(tmp_path: Path, number: signal.Signals, start: Any) -> None:
     words = [*PROGRAM, "train", "--games", "2000000000", "-o", "run.h5"]  # it would take minutes
-    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if " games " in line:
-                break
-        process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=SECONDS)
+    process = start(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if " games " in line:
+            break
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=SECONDS)
     assert process.returncode == 130
     last = stderr.splitlines()[-1]
     said = re.search(r"interrupted; the ([\d,]+) games learnt so far are saved in run\.h5", last)
@@ -238,19 +238,18 @@ def test_a_signal_before_any_command_ends_with_a_line(name: str) -> None:
     ],
 )
 def test_the_first_use_says_that_it_compiles_and_can_be_interrupted(
-    words: str, number: signal.Signals, folder: Path, tmp_path: Path
+    words: str, number: signal.Signals, folder: Path, tmp_path: Path, start: Any
 ) -> None:
     (folder / "games.txt").write_text("1 2 4 3 7\n")
     kernels = {"TTT_BATCH_CACHE_DIR": str(tmp_path / "kernels")}
     work = tmp_path / "work"
     work.mkdir()
-    process = subprocess.Popen(
+    process = start(
         [*PROGRAM, *words.format(folder=folder).split()],
         cwd=work,
         env=os.environ | kernels,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
     )
     assert process.stderr is not None
     said = process.stderr.readline()
@@ -563,15 +562,13 @@ def test_a_folder_that_takes_no_files_and_an_opponent_that_is_no_run_cost_a_line
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["info", "watch"])
-def test_a_reader_that_leaves_is_no_error(folder: Path, name: str) -> None:
+def test_a_reader_that_leaves_is_no_error(folder: Path, name: str, start: Any) -> None:
     """At once, or after the first line of a command that goes on to write."""
-    process = subprocess.Popen(
-        [*PROGRAM, name, str(folder / "good.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = start([*PROGRAM, name, str(folder / "good.h5")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
     assert name == "info" or process.stdout.readline()
     process.stdout.close()
-    assert without_compiling(process.stderr.read().decode()) == ""
+    assert without_compiling(process.stderr.read()) == ""
     process.stderr.close()
     assert process.wait(SECONDS) == 0
 

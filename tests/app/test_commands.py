@@ -44,16 +44,16 @@ def test_playing_without_an_input(here):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 130), (signal.SIGINT, 0)])
-def test_a_game_that_is_told_to_end(here, number, status):
+def test_a_game_that_is_told_to_end(here, number, status, start):
     """Ctrl-C is a person's way to leave; what ends the program from outside is not."""
-    with subprocess.Popen(
+    game = start(
         [sys.executable, "-m", "ttt_batch", "play", "good.h5"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as game:  # fmt: skip
-        assert game.stdout is not None
-        assert any(line.startswith(" 7 ") for line in game.stdout)
-        game.send_signal(number)
-        out, err = game.communicate(timeout=300)
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert game.stdout is not None
+    assert any(line.startswith(" 7 ") for line in game.stdout)
+    game.send_signal(number)
+    out, err = game.communicate(timeout=300)
     assert game.returncode == status and "Goodbye" in out and "Traceback" not in err
 
 

@@ -170,7 +170,7 @@ def test_nobody_can_work(tmp_path: Path, alone: Processes, told: list[str], monk
         ttt.study(out=tmp_path / "s.h5", scheduler=alone.address, warn=told.append, **LONG)
     assert (ttt.load_study(tmp_path / "s.h5").state == MISSING).all()
     alone.start_worker("--no-nanny", "--preload", str(waiting(tmp_path)))
-    monkeypatch.setattr(worker_pool, "PATIENCE", 60.0)
+    monkeypatch.setattr(worker_pool, "PATIENCE", 300.0)
 
     def end(now: Any) -> None:
         if now.done:
@@ -205,9 +205,12 @@ def test_a_scheduler_that_is_started_again(seconds: float, tmp_path: Path, told:
                 (tmp_path / "gone").touch()
                 mending.start()
 
-        ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, progress=end, **asked).close()
-        ended.set()
-        mending.join()
+        try:
+            ttt.study(out=tmp_path / "s.h5", scheduler=dask.address, warn=told.append, progress=end, **asked).close()
+        finally:  # or processes would be started for ever
+            ended.set()
+            if mending.ident:
+                mending.join()
     scheduler = f"the scheduler at {dask.address}"
     assert f"{scheduler} is gone; trying to reconnect" in told and f"{scheduler} is back" in told
     assert all(
@@ -245,11 +248,12 @@ def test_too_little_memory(
     alone.start_worker("--memory-limit", limit)
     try:
         found = ttt.study(out=tmp_path / "s.h5", scheduler=alone.address, warn=told.append, **{**LONG, "seeds": 20})
-        assert "workers died while running it" in next(found.failures())[2] or (found.state == DONE).all()
+        assert (found.state == DONE).all() or "workers died while running it" in next(found.failures())[2]
         found.close()
     except ClusterError as error:
         text = str(error)
         assert "could work for a minute" in text and "\n" not in text
+    monkeypatch.setattr(worker_pool, "PATIENCE", 300.0)  # a busy machine takes long to start a worker
     alone.start_worker("--no-nanny")
     found = ttt.study(resume=tmp_path / "s.h5", scheduler=alone.address, warn=told.append)
     assert (found.state == DONE).all()
@@ -267,22 +271,20 @@ def test_too_little_memory(
         (["KILL"], 5.0),
     ],
 )
-def test_ended_by_signals(signals: list[str], seconds: float, tmp_path: Path) -> None:
+def test_ended_by_signals(signals: list[str], seconds: float, tmp_path: Path, start: Any) -> None:
     """A terminal sends Ctrl-C to the workers, too."""
     here, aside = tmp_path / "here", tmp_path / "aside"
     here.mkdir()
     aside.mkdir()
     words = ["--games=100k", "--batch=1000", "--seeds=9000", "--out=s.h5", "--workers=2", "--quiet"]
-    process = subprocess.Popen(
+    process = start(
         [sys.executable, "-m", "ttt_batch", "study", *words],
         cwd=here,
         env={**os.environ, "TMPDIR": str(aside)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
     )
-    assert wait_until(lambda: descendants(process.pid), 60)
+    assert wait_until(lambda: descendants(process.pid), 300)
     time.sleep(seconds)
     started = descendants(process.pid)
     for name in signals:
@@ -292,12 +294,7 @@ def test_ended_by_signals(signals: list[str], seconds: float, tmp_path: Path) ->
         else:
             process.send_signal(number)
         time.sleep(0.1)
-    try:
-        _, said = process.communicate(timeout=300)
-    except subprocess.TimeoutExpired:  # or it and its workers would slow down the other tests
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        raise
+    _, said = process.communicate(timeout=300)
     assert wait_until(lambda: not any(map(runs, started)), 60), [one.cmdline() for one in started if runs(one)]
     names = {entry.name for entry in here.iterdir()}
     if signals == ["KILL"]:

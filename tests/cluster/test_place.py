@@ -2,19 +2,21 @@
 
 import asyncio
 import re
+import socket
 import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import dask
 import psutil
 import pytest
-from dask_processes import LOOPBACK, free_port
+from dask_processes import LOOPBACK
 from distributed import Client
 from helpers.support import command
 
@@ -113,8 +115,9 @@ def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) 
         "distributed.comm.tls.ciphers": "nonsense",
         "distributed.scheduler.http.routes": ["distributed.http.scheduler.api", "distributed.http.scheduler.info"],
     }
+    before = listening()  # of other tests
     with dask.config.set(loose), WorkerPool(ClusterConfig(1), lambda _: None) as pool:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while not pool.workers and time.monotonic() < until:
             pool.ended(0.1)
         ((worker, found),) = pool._client.scheduler_info()["workers"].items()
@@ -127,10 +130,10 @@ def test_only_holders_of_its_key_use_a_cluster_of_this_machine(temporary: Path) 
         assert plain != addresses and asyncio.run(answering(plain, {})) == [False] * 3
         # Whatever else listens has no page to show.
         ports = {int(address.rpartition(":")[2]) for address in addresses}
-        for port in listening() - ports:
+        for port in listening() - ports - before:
             for page in ("", "info/main/workers.html", "api/v1/get_workers", "json/counts.json", "metrics", "health"):
                 with pytest.raises(urllib.error.HTTPError, match="404") as missing:
-                    urllib.request.urlopen(f"http://{LOOPBACK}:{port}/{page}", timeout=10)
+                    urllib.request.urlopen(f"http://{LOOPBACK}:{port}/{page}", timeout=60)
                 missing.value.close()  # Python 3.14 warns of an error that is left open
         (private,) = temporary.iterdir()
         assert private.stat().st_mode & 0o077 == 0 and private in Path(found["local_directory"]).parents
@@ -158,9 +161,19 @@ async def answering(addresses: list[str], arguments: dict[str, Any], seconds: fl
 
 def listening() -> set[int]:
     """The ports at which this process and its children listen."""
-    me = psutil.Process()
-    found = [one for process in (me, *me.children(recursive=True)) for one in process.net_connections("tcp")]
+    me, found = psutil.Process(), list[Any]()
+    for process in (me, *me.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            found += process.net_connections("tcp")
     return {one.laddr.port for one in found if one.status == psutil.CONN_LISTEN}
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """An address at which nobody listens, and which no other process gets meanwhile."""
+    with socket.socket() as kept:
+        kept.bind((LOOPBACK, 0))
+        yield f"{LOOPBACK}:{kept.getsockname()[1]}"
 
 
 @pytest.mark.parametrize(
@@ -190,11 +203,11 @@ def test_what_dask_is_told_of_certificates(
 
 @pytest.mark.parametrize("seconds", [1, pytest.param(config.CONNECT_SECONDS, marks=pytest.mark.slow)])
 def test_a_scheduler_that_is_not_there(
-    seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    seconds: int, silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("ttt_batch.cluster.worker_pool.CONNECT_SECONDS", seconds)
     began = time.monotonic()
-    words = [*QUICK, "-o", tmp_path / "s.h5", "--scheduler", f"{LOOPBACK}:{free_port()}"]
+    words = [*QUICK, "-o", tmp_path / "s.h5", "--scheduler", silent]
     status, out, err = command(capsys, *words)
     assert (status, out, err.count("\n")) == (1, "", 1) and "no scheduler at tcp://127.0.0.1" in err
     assert time.monotonic() - began < 60 and not list(tmp_path.iterdir())
@@ -208,7 +221,7 @@ def test_a_name_that_nobody_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("settings", [{}, {"require-encryption": True}])
-def test_a_client_that_fails_to_start_is_closed(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_fails_to_start_is_closed(settings: dict[str, Any], silent: str, monkeypatch: Any) -> None:
     """One that Python collects later closes then, and a command may hang."""
     started: list[Client] = []
     start = Client.start
@@ -220,7 +233,7 @@ def test_a_client_that_fails_to_start_is_closed(settings: dict[str, Any], monkey
     monkeypatch.setattr(Client, "start", remember)
     given = dask.config.set({f"distributed.comm.{name}": value for name, value in settings.items()})
     with given, ExitStack() as stack, pytest.raises(ClusterError, match="no scheduler at"):
-        config.connect(f"tcp://{LOOPBACK}:{free_port()}", stack, 1)
+        config.connect(f"tcp://{silent}", stack, 1)
     assert [client.status for client in started] == ["closed"]
 
 

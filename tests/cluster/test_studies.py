@@ -68,20 +68,19 @@ def test_workers_do_not_show_on_any_board(tmp_path: Path, dask: Processes, told:
 
 
 @pytest.mark.parametrize("workers", mostly_slow([1, 2, 4], 2))
-def test_a_cluster_of_ones_own(workers: int, tmp_path: Path, by_threads: Any) -> None:
+def test_a_cluster_of_ones_own(workers: int, tmp_path: Path, by_threads: Any, start: Any) -> None:
     """It listens on the loopback only, and leaves neither processes nor files."""
     aside, here = tmp_path / "aside", tmp_path / "here"
     aside.mkdir()
     here.mkdir()
     plain = by_threads(**VARIED)
     words = [f"--{name}={','.join(value) if isinstance(value, list) else value}" for name, value in WORDS.items()]
-    process = subprocess.Popen(
+    process = start(
         [sys.executable, "-m", "ttt_batch", "study", *words, "--out=s.h5", f"--workers={workers}", "--quiet"],
         cwd=here,
         env={**os.environ, "TMPDIR": str(aside)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        text=True,
     )
     started, listening = set[psutil.Process](), set[tuple[int, str]]()
     while process.poll() is None:

@@ -22,8 +22,8 @@ from ttt_batch.games.transcripts import GameRecord
 
 PROGRAM = [sys.executable, "-m", "ttt_batch"]
 HOLD = (
-    "import sys, time; from pathlib import Path; from ttt_batch.core import outputs; "
-    "exec(sys.argv[2]); outputs.Lock(Path(sys.argv[1])).acquire(); print('held', flush=True); time.sleep(100)"
+    "import sys; from pathlib import Path; from ttt_batch.core import outputs; "
+    "exec(sys.argv[2]); outputs.Lock(Path(sys.argv[1])).acquire(); print('held', flush=True); sys.stdin.read()"
 )
 NO_LOCKS = "outputs.locked = lambda descriptor: None"
 
@@ -38,7 +38,8 @@ def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> An
 
 
 def holder(path: Path, locks: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path), locks], stdout=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE  # its input ends with this process
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path), locks], stdin=pipe, stdout=pipe, text=True)
     assert process.stdout is not None and process.stdout.readline() == "held\n"
     return process
 
@@ -174,10 +175,10 @@ def test_a_game_waits_for_another_process(locks: str, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.slow
-def test_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], start: Any) -> None:
     ttt.train(games=10, out=tmp_path / "other.h5")
     words = [*PROGRAM, "train", "--games", "100000000000", "--checkpoint-every", "0s", "-o", "run.h5"]
-    first = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    first = start(words, cwd=tmp_path, stderr=subprocess.PIPE)
     assert first.stderr is not None
     for line in first.stderr:
         if " games " in line and "run.h5" in names(tmp_path):

@@ -296,10 +296,10 @@ def test_an_interrupt_names_the_file_in_which_the_study_goes_on(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_says_where_the_results_are(times: int, tmp_path: Path) -> None:
+def test_ctrl_c_says_where_the_results_are(times: int, tmp_path: Path, start: Any) -> None:
     words = [sys.executable, "-m", "ttt_batch", "study", "--games", "100k", "--seeds", "9999", "--threads", "1"]
     words += ["-o", "new.h5"]
-    child = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = start(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert child.stderr is not None
     while " of 9,999 learners" not in child.stderr.readline():
         assert child.poll() is None

@@ -174,11 +174,11 @@ def test_kill_9_at_any_moment_leaves_one_of_the_two_last_checkpoints(half: int, 
 
 
 @pytest.mark.slow
-def test_the_command_survives_kill_9(tmp_path: Path) -> None:
+def test_the_command_survives_kill_9(tmp_path: Path, start: Any) -> None:
     words = "train --games 1000000000000 --batch 500 --seed 1 --checkpoint-every 0s -o run.h5"
     chance, games = random.Random(5), 0
     for _ in range(4):
-        process = subprocess.Popen([*PROGRAM, *words.split()], cwd=tmp_path, stderr=subprocess.DEVNULL)
+        process = start([*PROGRAM, *words.split()], cwd=tmp_path, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + SECONDS
         while not (tmp_path / "run.h5").exists() or ttt.load(tmp_path / "run.h5").games == games:
             assert process.poll() is None and time.monotonic() < deadline
@@ -448,13 +448,13 @@ def test_at_a_terminal_another_file_is_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.slow  # several processes
 @pytest.mark.parametrize("more", [1, 2, 2000])
-def test_signals_leave_the_last_checkpoint_or_what_was_learnt(more: int, tmp_path: Path) -> None:
+def test_signals_leave_the_last_checkpoint_or_what_was_learnt(more: int, tmp_path: Path, start: Any) -> None:
     """A second signal does not wait for the batch: then the last checkpoint is what there is, and is said to be.
 
     However many follow, that is how it ends.
     """
     words = "train --games 1000000000000 --batch 100000000 --checkpoint-every 0s --threads 1 -o run.h5"
-    process = subprocess.Popen([*PROGRAM, *words.split()], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process = start([*PROGRAM, *words.split()], cwd=tmp_path, stderr=subprocess.PIPE)
     assert process.stderr is not None
     while not (tmp_path / "run.h5").exists():
         assert process.poll() is None

@@ -356,10 +356,10 @@ WAYS = ("--batch 16384", "--batch 1", "--engine flow --batch 4096")
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "options"), list(itertools.product(SIGNALS, WAYS)))
 def test_an_interrupted_command_goes_on_as_if_nothing_had_been(
-    number: signal.Signals, options: str, tmp_path: Path
+    number: signal.Signals, options: str, tmp_path: Path, start: Any
 ) -> None:
     words = [*PROGRAM, "train", "--games", "2000000000000", "--seed", "6", *options.split(), "-o", "run.h5"]
-    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = start(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stderr is not None
     for line in process.stderr:
         if " games " in line:
