@@ -232,7 +232,7 @@ def test_no_test_imports_another():
     assert not found
 
 
-PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 214, 57_566, 46_907
+PACKAGE_MODULES, PACKAGE_LINES, TEST_LINES = 214, 57_579, 47_004
 """Size budget, which goes down.  Who needs more lines raises it, and says why in the commit."""
 
 

@@ -214,11 +214,11 @@ def test_one_position_is_the_movers_view_of_a_real_board() -> None:
 
 
 WRONG_SINGLE = {
-    "nothing": (lambda board: None, "answered None; return a cell, an int 0 .. 8, a pair of ints (row, column) from"),
-    "float": (lambda board: 4.0, "answered 4.0; return a cell, an int 0 .. 8"),
+    "nothing": (lambda board: None, "answered None; return a cell (an int 0 .. 8), a pair of ints (row, column) from"),
+    "float": (lambda board: 4.0, "answered 4.0; return a cell (an int 0 .. 8)"),
     "bool": (lambda board: True, "answered True; return a cell"),
     "text": (lambda board: "b2", "answered 'b2'; return a cell"),
-    "pair outside": (lambda board: (0, 3), "answered [0, 3]; return a cell, an int 0 .. 8, a pair of ints (row"),
+    "pair outside": (lambda board: (0, 3), "answered [0, 3]; return a cell (an int 0 .. 8), a pair of ints (row"),
     "pair below": (lambda board: (-1, 0), "answered [-1, 0]; return a cell"),
     "cell outside": (lambda board: 9, "answered cell 9, outside 0 .. 8; cells count from 0"),
     "occupied": (lambda board: 0, "answered cell 0, which is occupied"),

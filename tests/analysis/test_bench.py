@@ -137,7 +137,7 @@ def test_without_the_compiler_there_is_nothing_to_measure() -> None:
 @pytest.mark.slow  # it measures every learner
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_can_be_interrupted(number: signal.Signals, start: Any) -> None:
-    process = start([*PROGRAM, "--seconds", "300"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = start([*PROGRAM, "--seconds", "300"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("measuring"):

@@ -882,7 +882,7 @@ def test_refusals_name_what_is_wrong(tmp_path: Path) -> None:
 PUZZLING: dict[str, tuple[Any, str]] = {
     "nan.csv": (
         "state,value\n.........,0.5\nX........,nan\n....X....,0.25\n",
-        "the value of key 'X........' is 'nan', not a finite number; give one such as 0.5, or leave it empty",
+        "the value of key 'X........' is 'nan', not a finite number; give a number such as 0.5, or leave a",
     ),
     "kinds.json": (
         {".........": 0.5, "X........": {"0": 1}},
@@ -910,6 +910,36 @@ def test_refusals_name_the_wrong_entry_and_a_remedy(name: str, tmp_path: Path) -
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises((FormatError, UsageError), match=said):
         ttt.import_run(tmp_path / name)
+
+
+PARTIAL = """state,first,second
+.........,,0.5
+X........,0.5,
+.X.......,0.2,
+....X....,0.7,
+XO.......,,0.3
+X...O....,,0.4
+XOX......,,0.4
+XO..X....,0.6,
+XO.X.....,0.1,
+"""
+
+
+def test_a_column_for_each_player_may_have_gaps(tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_text(PARTIAL)
+    run = ttt.import_run(tmp_path / "v.csv", learner="td", warn=lambda _: None)
+    assert run.board.name == "3x3"
+
+
+def test_a_table_beside_lists_of_other_lengths_is_taken(tmp_path: Path) -> None:
+    table = {".........": 0.5, "X........": 0.25, "XO.......": 0.75}
+    content = {"q_table": table, "rewards": [1, 2, 3], "history": ["X........", "........."]}
+    for name, found in {"whole.json": content, "plain.json": table}.items():
+        (tmp_path / name).write_text(json.dumps(found))
+    whole, plain = (
+        ttt.import_run(tmp_path / name, warn=lambda _: None).tables for name in ("whole.json", "plain.json")
+    )
+    assert all(np.array_equal(one, other) for one, other in zip(whole, plain, strict=True))
 
 
 def test_training_starts_from_a_table_of_any_shape(

@@ -24,6 +24,7 @@ from ttt_batch.simulation.policy import (
     UNIFORM,
     Choice,
     Policy,
+    chosen_edges,
     empty_policy,
     legal_edges,
     optimal_policy,
@@ -209,3 +210,17 @@ def test_policies_that_come_from_no_table() -> None:
         assert listed(empty_policy(graph), graph) == [
             list(range(a, b)) for a, b in zip(graph.first_edge[:-1], graph.first_edge[1:], strict=True)
         ]
+
+
+@pytest.mark.parametrize("likely", [0.2, 0.5, 0.8])
+def test_a_policy_lists_the_allowed_edges_of_each_row_first(likely: float) -> None:
+    """Rows may have all or none."""
+    graph, rng = enumerate_graph(Board(3, 3, 3)), np.random.default_rng(0)
+    allowed = rng.random(graph.child.size) < likely
+    policy = policy_among(graph, allowed)
+    for row in range(graph.first_edge.size - 1):
+        edges = list(range(*graph.first_edge[row : row + 2]))
+        ordered = sorted(edges, key=lambda edge: not allowed[edge])
+        assert policy.ordered[edges].tolist() == ordered
+        assert policy.best[row] == np.count_nonzero(allowed[edges])
+    assert np.array_equal(chosen_edges(graph, policy), allowed)

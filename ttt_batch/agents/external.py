@@ -143,8 +143,8 @@ class SingleAgent(CallableAgent):
             return answer.reshape(1, cells).astype(np.float64)
         one = answer.item() if not answer.shape and answer.dtype.kind in "OifU" else answer.tolist()
         raise AgentError(
-            f"in position {where(Board(rows, cols, 1), batch, 0)} {self.name} answered {quoted(one)}; return a cell, "
-            f"an int 0 .. {cells - 1}, a pair of ints (row, column) from 0, or {cells} probabilities"
+            f"in position {where(Board(rows, cols, 1), batch, 0)} {self.name} answered {quoted(one)}; return a cell "
+            f"(an int 0 .. {cells - 1}), a pair of ints (row, column) from 0, or {cells} probabilities"
         )
 
 

@@ -268,7 +268,7 @@ class _Begun:
 class WorkerPool:
     """Worker pool of a cluster, used in a `with` block.
 
-    Its methods end before Ctrl-C is handled, except the start of workers.
+    Ctrl-C is handled when a call ends; see `uninterrupted`.  The start of workers can be interrupted.
 
     say: called with a line about problems and changes of workers or scheduler.  note: called with other information.
     chunk_seconds: desired duration of a task that could be divided: long compared with its transfer.

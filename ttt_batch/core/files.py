@@ -32,7 +32,7 @@ _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 
 """Flags for reading; opening must not wait if a pipe replaces the file after the check."""
 
 PICTURES = (".png", ".svg", ".gif")
-"""Endings of pictures, the last one of movies."""
+"""Endings of pictures; the last is for movies."""
 
 _ENDING = re.compile(r"\.[a-zA-Z]\w*")
 """Extension of a file name; the number of `td-0.1` does not match."""

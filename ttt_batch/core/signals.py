@@ -4,42 +4,46 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
 HELD_SIGNALS = [number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP")]
 
 HELD_SECONDS = 30.0
-"""Seconds for which a signal is held back.  A call that takes longer may never end."""
+"""Seconds in a block after which a new signal is handled at once, after those held back: the block may never end."""
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold back Ctrl-C, SIGTERM and SIGHUP, and handle them at the end of the block.
 
-    Their handlers may raise KeyboardInterrupt between any two steps.  One that comes just after a lock was taken, in
-    Dask or in a pool of threads, leaves it locked: other threads then wait for ever, and so does who waits for them.
+    Their handlers may raise KeyboardInterrupt between any two steps.  If that happens just after Dask or a pool of
+    threads has taken a lock, the lock stays locked.  Every thread that needs it then waits for ever.
     """
     if threading.current_thread() is not threading.main_thread():  # Python handles signals in the main thread
         yield
         return
-    before = {number: signal.getsignal(number) for number in HELD_SIGNALS}
-    handlers: dict[int, Any] = {number: handler for number, handler in before.items() if callable(handler)}
+    handlers: dict[int, Any] = {
+        number: handler for number in HELD_SIGNALS if callable(handler := signal.getsignal(number))
+    }
     arrived: list[tuple[int, FrameType | None]] = []
-    began = time.monotonic()
+    until = time.monotonic() + HELD_SECONDS
+
+    def hand_on() -> None:
+        while arrived:
+            number, frame = arrived.pop(0)
+            handlers[number](number, frame)
 
     def hold(number: int, frame: FrameType | None) -> None:
-        if time.monotonic() - began > HELD_SECONDS:
-            handlers[number](number, frame)
         arrived.append((number, frame))
+        if time.monotonic() > until:
+            hand_on()
 
-    try:
+    with ExitStack() as stack:  # it puts all handlers back, even if one of them raises meanwhile
+        stack.callback(hand_on)
+        for number, handler in handlers.items():
+            stack.callback(signal.signal, number, handler)
         for number in handlers:
             signal.signal(number, hold)
         yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for number, frame in arrived:
-            handlers[number](number, frame)

@@ -339,7 +339,7 @@ class Team:
 
         call: new; the caller keeps it beforehand, because an interrupt (Ctrl-C) may come when it is already queued.
         """
-        with suppress(RuntimeError), uninterrupted():  # no thread can start, or the interpreter is about to end
+        with uninterrupted(), suppress(RuntimeError):  # no thread can start, or the interpreter is about to end
             self._pool.submit(make_call, call, function, *arguments)
 
     def share(self, job: int, key: np.uint64, actions: NDArray[np.int64]) -> Int64:
@@ -363,6 +363,7 @@ class Team:
             self._alone = took
         return wrong
 
+    @uninterrupted()
     def run(self, function: Any, calls: Sequence[tuple[Any, ...]], more: tuple[Any, ...]) -> Any:
         """Make one call for each part; return the first wrong game that they find, or FINE.
 

@@ -102,9 +102,10 @@ def edges_of_rows(graph: Graph, rows: NDArray[np.int64]) -> tuple[NDArray[np.int
 def numbers_of_edges(
     graph: Graph, rows: NDArray[np.int64], q: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Return the edges of `rows` in ascending order, the rows that these belong to, and their numbers.
+    """Return edges (int64[M], ascending), indices of their rows (int64[M]), and their numbers (float64[M]).
 
-    q: float64[N, cells], numbers of rows and cells.  If a row occurs twice, its last numbers count.
+    The indices count the distinct unfinished rows.  rows: int64[N].  q: float64[N, cells], numbers of rows and cells.
+    If a row occurs twice, its last numbers count.
     """
     unique, last = np.unique(rows[::-1], return_index=True)
     unfinished = unique < graph.first_edge.size - 1

@@ -17,7 +17,7 @@ from ttt_batch.core.text import SEATS, choose, choose_seat, count_text
 from ttt_batch.evaluation.certificates import Certificate
 from ttt_batch.games.board import DRAW, EMPTY, FIRST_WINS, SECOND_WINS, UNFINISHED, Board, parse_board
 from ttt_batch.games.enumeration import too_large
-from ttt_batch.games.graph import rows_of_edges
+from ttt_batch.games.graph import movers_of_edges
 from ttt_batch.learners import learner_named
 from ttt_batch.learners.base import Learner
 from ttt_batch.runs.config import GIVEN, Config, cannot_play_second_error, make_config
@@ -389,7 +389,7 @@ def _as_first_player_sees(run: Run, missing: NDArray[np.bool_]) -> None:
     missing: bool[E], the moves without a value, which keep their random start values if they are legal.
     """
     graph, q = run.graph, run.tables.q
-    q[~missing & (graph.ply[rows_of_edges(graph)] % 2 == 1)] *= -1
+    q[~missing & (movers_of_edges(graph) == 1)] *= -1
     taken = missing & ~legal_edges(graph)
     largest = max(1.0, float(np.abs(q[~missing]).max(initial=0.0)))  # on the table's scale
     q[taken] = largest * run.worth[0, graph.outcome[graph.child[taken]]]
@@ -472,11 +472,11 @@ def _import_format(ask: _Request, form_name: str) -> Run:
     except base.FormatError as error:
         raise base.FormatError(f"{shown(file)}: {error}") from None
     if table.kind == base.STATES and table.q is not None and not used.by_beads:
-        to_first = recognising.is_of_minimax_q(table, run.board, None)
+        to_first = recognising.is_of_minimax_q(table, run.board)
         if run.learner.occupied and not to_first:
             _as_first_player_sees(run, recognising.missing_moves(run.graph, table))
         elif to_first and not run.learner.occupied:
-            run.tables.q[..., run.graph.ply[rows_of_edges(run.graph)] % 2 == 1] *= -1
+            run.tables.q[..., movers_of_edges(run.graph) == 1] *= -1
     if table.kind == base.STATES and not used.by_beads:
         unfinished = run.graph.code[: run.graph.first_edge.size - 1]
         lacking = np.count_nonzero(~np.isin(unfinished, table.code))

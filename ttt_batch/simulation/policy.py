@@ -292,9 +292,10 @@ def policy_among(graph: Graph, allowed: NDArray[np.bool_]) -> Policy:
 
 def _leading(graph: Graph, n: NDArray[np.uint32]) -> NDArray[np.bool_]:
     """Return bool[E], True for the first `n` (uint32[U]) edges of each row."""
-    steps, starts = np.zeros(graph.child.size + 1, np.int8), graph.first_edge[:-1]  # bytes: 4x4 has 50 million edges
+    some = n > 0  # rows with edges to mark
+    steps, starts = np.zeros(graph.child.size + 1, np.int8), graph.first_edge[:-1][some]  # 4x4 has 50 million edges
     steps[starts] += 1
-    steps[starts + n] -= 1
+    steps[starts + n[some]] -= 1
     return steps[:-1].cumsum(dtype=np.int8).astype(np.bool_)
 
 

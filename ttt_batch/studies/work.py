@@ -313,7 +313,7 @@ class Chunks:
 class ThreadPool(ThreadPoolExecutor):
     """Pool of threads of this process, with the interface of `WorkerPool`, in a `with` block.
 
-    The system may start fewer threads than asked for.  Ctrl-C is handled when a call ends: see `uninterrupted`.
+    The system may start fewer threads than asked for.  Ctrl-C is handled when a call ends; see `uninterrupted`.
     chunk_seconds: desired duration of a chunk, short enough for frequent storing.  begun: tags of unfinished tasks.
     ending: set to make tasks end as soon as possible.
     """

@@ -482,7 +482,7 @@ def _prove_smallest(
     if out is not None:
         found.to_run().save(out, overwrite=overwrite)
     files = [file for file in (certificate, out) if file is not None]
-    names, compiled, saved = map(shown, files), report.compiled, (*files, None)[0]
+    names, compiled, saved = [shown(file) for file in files], report.compiled, (*files, None)[0]
     shared.print_result(json, found.to_dict, lambda: smallest_text(found, *names, compiled=compiled), saved=saved)
     if stopped and not found.minimal:
         raise InterruptedTraining("interrupted; the proof holds, and a smaller one may exist")

@@ -46,7 +46,10 @@ TEXT_FORMATS = ("csv", "json", "jsonl")
 
 
 def check_ending(file: Path, to: str, what: str = "", remedy: str = "name another file or format") -> None:
-    """Raise UsageError for a name with the ending of another format than `to`, which `what` calls by its contents."""
+    """Raise UsageError if the name ends like a file of another format than `to`.
+
+    what: the content, for the message.
+    """
     ending = file.suffix.lower()
     is_text = ending == ".txt" and to in TEXT_FORMATS
     kind = "pickle-text" if to == "pickle" else to  # .pkl is the ending of both pickles

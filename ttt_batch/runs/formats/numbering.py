@@ -94,7 +94,7 @@ def edges_from(graph: Graph, table: Table, fill: NDArray[np.float64]) -> NDArray
     if table.code is not None:
         rows, numbers = _rows_of(graph, table), table.q
     else:
-        rows = np.flatnonzero(graph.code >= 0)
+        rows = np.arange(graph.first_edge.size - 1)
         numbers = table.q[graph.code[rows]]
     edges, _, found = numbers_of_edges(graph, rows, numbers)
     q = np.array(fill, dtype=np.float64)
@@ -312,12 +312,12 @@ def find_reading(
         which = "the only numbering that fits" if fitting == 1 else f"of {fitting} numberings that fit, the usual one"
         return taken, f"{which}{but}: {facts}"
     if _gain(taken) < max(_gain(judged[1]), 0.0) + CLEARLY:
-        if all(each[0].reading == taken[0].reading for each in judged):
+        choices = list(dict.fromkeys(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged))
+        if len(choices) == 1:
             raise UsageError(FROM_0_OR_1)
-        choices = " or ".join(f"{each[0].reading.option} ({each[0].reading.meaning})" for each in judged[:4])
         raise UsageError(
-            f"its keys can be read in {len(judged)} equally good ways, and the table does not show which is right; "
-            f"give {flag('keys')}: {choices}"
+            f"its keys can be read in {len(choices)} equally good ways, and the table does not show which is right; "
+            f"give {flag('keys')}: {' or '.join(choices[:4])}"
         )
     return taken, f"of {fitting} numberings that fit, the one with which the table plays best: {facts}"
 
@@ -512,11 +512,11 @@ def _refusal(tables: Sequence[Entries], board: Board, nearest: list[NumberedEntr
             f"with {flag('keys')} {given.option}, {most:.0%} of the entries are positions that can occur; "
             "give other keys"
         )
-    moves, remedy, move = "", "", (tables[0].best or [None])[0]
-    if move is not None:
-        moves = f" in which its moves, such as {quoted(_plain(move))}, are possible cells"
-        point = " (a decimal number has a point)" if isinstance(move, str) and "," in move else ""
-        remedy = f"mend its moves{point}, or "
+    moves, remedy, listed = "", "", tables[0].best or []
+    if listed:
+        decimal = next((f", such as {quoted(move)}," for move in listed if isinstance(move, str) and "," in move), "")
+        moves = f" in which its moves{decimal} are possible cells"
+        remedy = f"mend its moves{' (a decimal number has a point)' if decimal else ''}, or "
     return (
         f"no known numbering turns its keys, such as {key}, into positions of board {board.name}{moves} "
         f"({most:.0%} of the entries at best); {remedy}give the table's own board"

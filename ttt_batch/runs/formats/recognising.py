@@ -319,7 +319,7 @@ def recognised(
     return Recognised(table, taken, warnings, middle, placed[0].to_play, not players and table.value is not None)
 
 
-def is_of_minimax_q(table: Table, board: Board, ours: numbering.NumberedEntries | None) -> bool:
+def is_of_minimax_q(table: Table, board: Board, ours: numbering.NumberedEntries | None = None) -> bool:
     """Return whether a table in one of our formats is that of `minimax-q`: with occupied cells, to the first player.
 
     In a list of states only its occupied cells have numbers.  In a table by code all have, so play decides.

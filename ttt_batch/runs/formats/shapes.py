@@ -58,6 +58,7 @@ def described(found: Any) -> str:
     """Return a text or a number itself, and the kind of any other object with its article, for a message."""
     if isinstance(found, Mapping | list | tuple) and not found:
         return "nothing"
+    found = found.item() if isinstance(found, np.generic) else found
     if found is None or isinstance(found, str | bytes | int | float):
         return quoted(found)
     kind = {"dict": "dictionary", "ndarray": "array"}.get(type(found).__name__, type(found).__name__)
@@ -98,8 +99,8 @@ def numbers_of(values: Iterable[Any], keys: Sequence[Any]) -> NDArray[np.float64
             numbers.append(number_of(value))
         except (TypeError, ValueError):
             raise FormatError(
-                f"the value of key {quoted(key)} is {described(value)}, not a finite number; give one such as 0.5, or "
-                "leave it empty (null in JSON) if it is missing"
+                f"the value of key {quoted(key)} is {described(value)}, not a finite number; give a number such as "
+                "0.5, or leave a missing value empty (null in JSON)"
             ) from None
     return np.array(numbers, dtype=np.float64)
 
@@ -230,7 +231,8 @@ def unwrap(found: Any, board: Board) -> Any:
         tables = [value for value in found.values() if _size(value) > 1]
         columns = [value for value in tables if isinstance(value, list | tuple | np.ndarray)]
         positions = any(isinstance(column[0], str) and is_position(column[0], board) for column in columns)
-        if len(columns) > 1 and (positions or len({len(column) for column in columns}) == 1):
+        whole = positions and len(columns) == len(tables)  # even if their lengths differ
+        if len(columns) > 1 and (whole or len({len(column) for column in columns}) == 1):
             return found  # columns
         if not tables:
             return found
@@ -467,8 +469,8 @@ def _by_move_dictionaries(keys: list[Any], values: list[Any], board: Board) -> E
     for row, (key, value) in enumerate(zip(keys, values, strict=True)):
         if not isinstance(value, Mapping):
             raise FormatError(
-                f"key {quoted(key)} holds {described(value)}; other keys hold moves with their numbers; give it these, "
-                "or leave it out"
+                f"key {quoted(key)} holds {described(value)}; other keys hold moves with their numbers; give this "
+                "key moves, too, or leave it out"
             )
         for move, number in value.items():
             rows.append(row)

@@ -230,7 +230,7 @@ def write_attributes(attributes: Any, values: Mapping[str, Any], where: str = ""
 
 
 SECONDS = 20.0
-"""Time limit of the child in seconds; a file of 64 MiB takes about two."""
+"""Time limit of the child, more for files above 200 MB; one of 64 MiB takes about two seconds."""
 
 MEMORY = 400 << 20
 """Limit of the child's data in bytes where the system supports it; `TIMES` the file size if that is more."""
@@ -246,6 +246,7 @@ FAULTY = (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile
 
 def in_child(module: str, content: bytes) -> Answer:
     """Pass `content` to a child process that runs `module` with `run_child`; return its answer, or a finding."""
+    limit = max(SECONDS, len(content) / 1e7)
     try:
         done = subprocess.run(
             [sys.executable, "-m", module],
@@ -253,11 +254,11 @@ def in_child(module: str, content: bytes) -> Answer:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=module_environment() | {"OPENBLAS_NUM_THREADS": "1"},
-            timeout=max(SECONDS, len(content) / 1e7),
+            timeout=limit,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return finding(f"the HDF5 library does not finish reading it in {SECONDS:g} s")
+        return finding(f"the HDF5 library does not finish reading it in {limit:.0f} s")
     if done.returncode == 0:
         with suppress(*FAULTY):
             return unpack(done.stdout)

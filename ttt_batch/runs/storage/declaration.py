@@ -225,7 +225,7 @@ def format_information() -> dict[str, Any]:
 
 
 TOLERANCE = 1e-6
-"""Tolerance of recorded results, far above rounding errors, in which processors differ."""
+"""Allowed difference of results.  Processors round differently, but by far less."""
 
 _AMOUNTS = ("seconds", "threads", "parent_games", "positions_without_room")
 """Numeric entries of the provenance that are checked; all others are informative only."""

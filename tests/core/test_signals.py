@@ -1,4 +1,4 @@
-"""Ctrl-C while Dask or threads work: it waits for the end of the call, so that no lock stays locked."""
+"""Ctrl-C while other threads need a lock: it waits for the end of the call, so that no lock stays locked."""
 
 import math
 import signal
@@ -10,12 +10,8 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from dask_processes import wait_until
 
 import ttt_batch as ttt
-from ttt_batch.cluster import worker_pool
-from ttt_batch.cluster.config import ClusterConfig
-from ttt_batch.cluster.worker_pool import WorkerPool
 from ttt_batch.core import signals
 from ttt_batch.core.signals import HELD_SIGNALS, uninterrupted
 from ttt_batch.studies.work import RemoteTask, ThreadPool
@@ -30,21 +26,10 @@ def handlers() -> Any:
 
     before = {number: signal.signal(number, stop) for number in HELD_SIGNALS}
     yield
-    assert all(signal.getsignal(number) is stop for number in HELD_SIGNALS), "a block has left its own handlers"
+    left = [number for number in HELD_SIGNALS if signal.getsignal(number) is not stop]
     for number, handler in before.items():
         signal.signal(number, handler)
-
-
-class Pool(WorkerPool):
-    """A pool whose scheduler is a client that gets Ctrl-C while it cancels."""
-
-    def __init__(self) -> None:
-        super().__init__(ClusterConfig(1), lambda _: None)
-        self._client, self.ended_calls = self, 0
-
-    def cancel(self, _: object) -> None:
-        signal.raise_signal(signal.SIGINT)
-        self.ended_calls += 1
+    assert not left, "a block has left its own handlers"
 
 
 @pytest.mark.parametrize("number", HELD_SIGNALS)
@@ -82,6 +67,39 @@ def test_what_takes_too_long_can_be_interrupted(monkeypatch: pytest.MonkeyPatch)
     assert not reached
 
 
+def test_each_signal_is_handled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those held back come before one that comes too late to be held back."""
+    handled: list[int] = []
+    stop = signal.signal(signal.SIGINT, lambda number, _: handled.append(number))
+    late = signal.signal(signal.SIGTERM, lambda number, _: handled.append(number))
+    with uninterrupted():
+        signal.raise_signal(signal.SIGINT)
+        assert not handled
+        with monkeypatch.context() as patch:
+            patch.setattr(time, "monotonic", lambda: math.inf)
+            signal.raise_signal(signal.SIGTERM)
+        assert handled == [signal.SIGINT, signal.SIGTERM]
+    assert handled == [signal.SIGINT, signal.SIGTERM]
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, late)
+
+
+def test_a_signal_that_comes_while_handlers_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is handled, and all of them are put back: the fixture looks."""
+    put, ended = signal.signal, False
+
+    def interrupted(number: int, handler: Any) -> Any:
+        found = put(number, handler)
+        if ended and number == HELD_SIGNALS[-1]:
+            signal.raise_signal(number)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(signal, "signal", interrupted)
+        with pytest.raises(KeyboardInterrupt), uninterrupted():
+            ended = True
+
+
 def test_other_threads_handle_no_signals() -> None:
     done: list[bool] = []
 
@@ -95,35 +113,8 @@ def test_other_threads_handle_no_signals() -> None:
     assert done
 
 
-def test_a_pool_ends_its_call() -> None:
-    pool = Pool()
-    with pytest.raises(KeyboardInterrupt):
-        pool.give_up()
-    assert pool.ended_calls == 1
-
-
-def test_a_start_that_is_interrupted_ends_what_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second Ctrl-C does not keep it from that."""
-    ended: list[str] = []
-
-    def end(name: str) -> None:
-        if not ended:
-            signal.raise_signal(signal.SIGINT)
-        ended.append(name)
-
-    def start(_: ClusterConfig, stack: Any) -> None:
-        stack.callback(end, "folder")
-        stack.callback(end, "workers")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(worker_pool, "start_workers", start)
-    with pytest.raises(KeyboardInterrupt), Pool():
-        pass
-    assert ended == ["workers", "folder"]
-
-
 def chunks() -> Callable[[], object]:
-    """Return what gives the threads of a study a task, and waits for one."""
+    """Return a function that gives the threads of a study a task, and waits for one."""
     pool = ThreadPool(2)
 
     def work() -> None:
@@ -134,7 +125,7 @@ def chunks() -> Callable[[], object]:
 
 
 def steps() -> Callable[[], object]:
-    """Return what makes a step of a batch of boards, with a helper."""
+    """Return a function that makes a step of a batch of boards, with a helper."""
     batch = ttt.Batch(6500, "3x3", 1, "random", "same-step", threads=2)
     batch._team._helpers = [None]  # also on one processor
 
@@ -146,7 +137,12 @@ def steps() -> Callable[[], object]:
     return work
 
 
-@pytest.mark.parametrize("make", [chunks, steps])
+def resets() -> Callable[[], object]:
+    """Return a function that starts all games of a batch anew, each thread its own."""
+    return ttt.Batch(6500, "3x3", 1, "random", "same-step", threads=2).reset
+
+
+@pytest.mark.parametrize("make", [chunks, steps, resets])
 def test_a_pool_of_threads_loses_no_lock(make: Callable[[], Callable[[], object]], monkeypatch: Any) -> None:
     """Ctrl-C comes just after each was taken; a thread that waited for one would keep the program from ending."""
     work, taken, me, enter = make(), list[Any](), threading.get_ident(), threading.Condition.__enter__
@@ -164,8 +160,15 @@ def test_a_pool_of_threads_loses_no_lock(make: Callable[[], Callable[[], object]
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Condition, "__enter__", take)
-        while len(taken) < 5 and not lost():
+        for _ in range(100):
             with suppress(KeyboardInterrupt):
                 work()
-            wait_until(lambda: not lost(), 5)  # one that another thread has
-    assert not lost()
+            until = time.monotonic() + 5
+            while lost() and time.monotonic() < until:  # another thread may have it
+                time.sleep(0.01)
+            if len(taken) >= 5 or lost():
+                break
+    found = lost()
+    for one in found:
+        one.release()
+    assert len(taken) >= 5 and not found
