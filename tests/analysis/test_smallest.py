@@ -168,7 +168,7 @@ def test_lines_of_the_solver_do_not_mix_with_its_answers():
 
 
 def test_the_files_of_a_smallest_proof_differ(tmp_path, capfd):
-    file = tmp_path / "both.npz"
+    file = tmp_path / "both.bin"
     code, out, err = command(capfd, "prove", "--smallest", "--certificate", str(file), "-o", str(file))
     assert code == 2 and not out and "is named twice, by --certificate and by --out" in err
     assert not file.exists()
