@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import pytest
 from helpers.support import command as command_here
-from helpers.support import finished, names, without_compiling
+from helpers.support import finished, interrupted, names, without_compiling
 from helpers.terminals import SECONDS, at_a_terminal, ended
 
 import ttt_batch as ttt
@@ -100,14 +100,8 @@ def test_options_reach_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_training_keeps_what_was_learnt(tmp_path: Path, number: signal.Signals, start: Any) -> None:
     words = [*PROGRAM, "train", "--games", "2000000000", "-o", "run.h5"]  # it would take minutes
-    process = start(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if " games " in line:
-            break
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=SECONDS)
-    assert process.returncode == 130
+    pipe = subprocess.PIPE
+    stdout, stderr = interrupted(start(words, cwd=tmp_path, stdout=pipe, stderr=pipe), number)
     last = stderr.splitlines()[-1]
     said = re.search(r"interrupted; the ([\d,]+) games learnt so far are saved in run\.h5", last)
     assert said, stderr

@@ -98,6 +98,18 @@ def finished(words: Sequence[str | Path], **options: Any) -> "subprocess.Complet
     return done
 
 
+def interrupted(training: "subprocess.Popen[str]", number: int) -> tuple[str, str]:
+    """Send a training a signal after its first games, and return what it printed from then on; its status is 130."""
+    assert training.stderr is not None
+    for line in training.stderr:
+        if " games " in line:
+            break
+    training.send_signal(number)
+    out, err = training.communicate(timeout=300)
+    assert training.returncode == 130, err
+    return out, err
+
+
 def without_jit(file: str, expression: str) -> str:
     """What an expression prints that begins with a name of a test file, in another process without the JIT."""
     path = Path(file)

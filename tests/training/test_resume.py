@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from helpers.support import assert_same_run, mostly_slow
+from helpers.support import assert_same_run, interrupted, mostly_slow
 
 import ttt_batch as ttt
 from ttt_batch.core.errors import RunFileError, UsageError
@@ -359,14 +359,8 @@ def test_an_interrupted_command_goes_on_as_if_nothing_had_been(
     number: signal.Signals, options: str, tmp_path: Path, start: Any
 ) -> None:
     words = [*PROGRAM, "train", "--games", "2000000000000", "--seed", "6", *options.split(), "-o", "run.h5"]
-    process = start(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if " games " in line:
-            break
-    process.send_signal(number)
-    _, err = process.communicate(timeout=SECONDS)
-    assert process.returncode == 130, err
+    pipe = subprocess.PIPE
+    _, err = interrupted(start(words, cwd=tmp_path, stdout=pipe, stderr=pipe), number)
     assert "go on with ttt-batch train --resume run.h5" in err
     stopped = ttt.load(tmp_path / "run.h5")
     goal = 2 * stopped.games + 1_234
